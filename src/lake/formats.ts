@@ -25,8 +25,7 @@ export async function tableAt(path: string, stores: ObjectStores): Promise<Table
     if (key.endsWith('.metadata.json')) return storeTable(objects, 'iceberg', await notedCatalog(objects, process.env));
   for await (const { key } of objects.list('_delta_log/')) if (key.endsWith('.json')) return storeTable(objects, 'delta');
   const shared = await sharedPointer(objects, stores);
-  if (!shared && !isRemote(path)) return new Table(path);
-  return new StoreTable(objects, shared ?? new PointerFormat(objects));
+  return shared || isRemote(path) ? new StoreTable(objects, shared ?? new PointerFormat(objects)) : new Table(path);
 }
 
 /** Returns whether a table is in a catalog. Next to it there is no lock then, because a catalog may allow nothing but tables there. */

@@ -17,7 +17,7 @@ import {
 } from '../store/index.js';
 import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
 import { dataFileNameOf, loadManifest, type Manifest, type ManifestFile } from './manifest.js';
-import { openTo, partialEnding, prune, removeDeadRuns, removeRun, successName, type Table } from './table.js';
+import { partialEnding, prune, removeDeadRuns, removeRun, successName, type Table } from './table.js';
 
 /** A run in a folder of its own on this machine; a link to that folder is the table. */
 export class LinkedRun implements Landing {
@@ -150,7 +150,7 @@ async function lost(table: Table, mode: LandingOptions['mode'], { at, warn }: La
 /** Opens a data file of a run under a name that readers ignore. @param name Relative to the folder of the run. */
 export async function openDataFile(run: string, name: string, permissions: number): Promise<PartialFile> {
   const path = join(run, name);
-  await makeOpen(dirname(path), run, permissions);
+  await makeFolders(dirname(path), run, permissions);
   return staged(path, permissions);
 }
 
@@ -165,7 +165,7 @@ async function stageRetained(from: string, to: string, files: readonly ManifestF
   const actions: RenameAction[] = [];
   for (const file of files) {
     const [source, path] = [join(from, file.name), join(to, file.name)];
-    await makeOpen(dirname(path), to, permissions);
+    await makeFolders(dirname(path), to, permissions);
     const isLinked = await attempt('E_SINK_WRITE', `cannot retain ${path}`, async () => {
       const { mode } = await lstat(source);
       return (mode & 0o777) === permissions && (await linked(source, path + partialEnding));
@@ -177,10 +177,6 @@ async function stageRetained(from: string, to: string, files: readonly ManifestF
     );
   }
   return actions;
-}
-
-async function makeOpen(folder: string, run: string, permissions: number): Promise<void> {
-  for (const made of await makeFolders(folder, run)) await openTo(made, permissions);
 }
 
 async function copied(from: string, path: string, { sha256 }: ManifestFile, permissions: number): Promise<RenameAction> {

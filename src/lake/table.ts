@@ -1,10 +1,11 @@
-import { chmod, lstat, readdir, readlink, rmdir, symlink } from 'node:fs/promises';
+import { lstat, readdir, readlink, rmdir, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import {
   attempt,
   notOurFolder,
   makeFolders,
+  openTo,
   refuseLinks,
   type LinkAction,
   type RenameAction,
@@ -239,12 +240,6 @@ function isOurs(name: string, run: string, isCommitting: boolean): boolean {
   const isPartial = name.endsWith(partialEnding);
   const whole = isPartial ? name.slice(0, -partialEnding.length) : name;
   return whole === successName || (dataFileName.test(whole) && (isPartial || isCommitting || whole.endsWith(`-${run}.parquet`)));
-}
-
-/** Lets everyone who may read the files of a folder enter it, and its owner write. */
-export async function openTo(folder: string, permissions: number): Promise<void> {
-  const mode = permissions | ((permissions & 0o444) >> 2) | 0o300;
-  await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, () => chmod(folder, mode));
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

@@ -1,4 +1,4 @@
-import { readdir, rename } from 'node:fs/promises';
+import { readdir, rename, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { attempt, commitUnlogged, inTurn, isRemote, linked, makeFolders, objectsAt } from '../store/index.js';
 import { removeFile, removeFolders, syncFolder, temporaryName } from '../store/index.js';
@@ -8,8 +8,7 @@ import { entriesBelow, Table } from './table.js';
 
 /**
  * Shows what a pointer says to readers of this machine: the link `night/current` leads to `night/.current.runs/NAME`, with hard links of all files, such as
- * `leads/a=1/part-00000-RUN.parquet`. That folder never changes, and stays while the pointer keeps what is in it. As a run may be killed between its commit
- * and this, every run and rollback begins with it, too.
+ * `leads/a=1/part-00000-RUN.parquet`. That folder never changes, and stays while the pointer keeps it. Runs and rollbacks begin with this: the last may be dead.
  *
  * @throws {SinkError} `E_SINK_FOREIGN` if something else is in the place of the link.
  */
@@ -35,14 +34,16 @@ export async function show(pointer: Pointer): Promise<void> {
 async function create(path: string, pointer: Pointer, state: PointerState): Promise<void> {
   if ((await entriesBelow(path)).length > 0) return;
   const draft = temporaryName(path);
+  await makeFolders(draft, undefined, 0o644);
   const folders = new Set<string>();
   for (const table of Object.keys(state.content.current.tables)) {
     const objects = objectsAt(join(pointer.path, table));
     for (const file of (await new PointerFormat(objects, pointer, table).versionOf(state)).files) {
       const [folder, [, run]] = [join(draft, table, folderOf(file)), file.name.split('/')];
-      if (!folders.has(folder)) await makeFolders(folder);
+      const from = join(objects.root, file.name);
+      if (!folders.has(folder)) await makeFolders(folder, draft, (await stat(from)).mode & 0o777);
       folders.add(folder);
-      await linked(join(objects.root, file.name), join(folder, `${basename(file.name, '.parquet')}-${run}.parquet`));
+      await linked(from, join(folder, `${basename(file.name, '.parquet')}-${run}.parquet`));
     }
   }
   for (const folder of folders) await syncFolder(folder);

@@ -91,7 +91,7 @@ export class DiskObjects implements ObjectStore {
   /** Writes a draft, and has it placed. @returns Its digest. */
   async #write(key: string, body: ObjectBody, place: (draft: string, path: string) => Promise<void>): Promise<string> {
     const path = await this.#pathOf(key);
-    await makeFolders(dirname(path), this.root);
+    await makeFolders(dirname(path), this.root, this.mode);
     const draft = temporaryName(path);
     return attempt('E_SINK_WRITE', `cannot write ${path}`, async () => {
       try {

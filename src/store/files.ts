@@ -126,10 +126,11 @@ export async function removeTemporaries(folder: string, isOurs: (name: string) =
  * Creates a folder and any missing parent folders.
  *
  * @param own Folder below which all folders are leadstream's own, and links are not followed.
+ * @param permissions Of the files there; folders below `own` that are created get matching ones. Default: by the umask.
  * @returns The folders that this call created, outermost first; `removeFolders` removes them again.
  * @throws {SinkError} `E_SINK_PATH`, or `E_SINK_FOREIGN` for a link below `own`.
  */
-export async function makeFolders(path: string, own?: string): Promise<readonly string[]> {
+export async function makeFolders(path: string, own?: string, permissions?: number): Promise<readonly string[]> {
   if (own !== undefined) await refuseLinks(own, path);
   const made: string[] = [];
   // One by one: Node's recursive mkdir never returns if the system answers ENOENT for every name, as /proc does.
@@ -137,6 +138,7 @@ export async function makeFolders(path: string, own?: string): Promise<readonly 
     try {
       if ((await isFolder(folder)) || !(await attempt('E_SINK_PATH', `cannot create the folder ${folder}`, () => make(folder)))) continue;
       made.push(folder);
+      if (permissions !== undefined && folder.startsWith(own ?? '')) await openTo(folder, permissions);
       await syncFolder(dirname(folder));
     } catch (failure) {
       await removeFolders(made);
@@ -162,6 +164,13 @@ async function make(folder: string): Promise<boolean> {
     if (errnoOf(thrown) === 'EEXIST' && (await isFolder(folder))) return false;
     throw thrown;
   }
+}
+
+/** Lets everyone who may read the files of a folder enter it, and its owner write. */
+export async function openTo(folder: string, permissions: number): Promise<void> {
+  const mode = permissions | ((permissions & 0o444) >> 2) | 0o300;
+  const set = async () => closing(await open(folder), (opened) => setMode(opened, mode));
+  await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, set);
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -14,6 +14,7 @@ export {
   linked,
   makeFolders,
   notOurFolder,
+  openTo,
   refuseLinks,
   removeFile,
   removeFolders,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
@@ -46,7 +46,7 @@ class Pair {
     const bodies = (['leads', 'users'] as const).map(
       (from) =>
         `${top}\nfrom: ${from}\nsteps:\n  - dedupe: {}\nexpect: ${from === 'users' ? users_expect : '{}'}\n` +
-        `rejects: { path: '${this.folder}/${from}.ndjson' }\nto:\n  - parquet: { path: '${this.path}/${from}', keep: 3, table: ${table} }`,
+        `rejects: { path: '${this.folder}/${from}.ndjson' }\nto:\n  - parquet: { path: '${this.path}/${from}', keep: 3, permissions: '0640', table: ${table} }`,
     );
     return bodies.map((body, index) => pipelineText(body).replace(/^name: .*/m, `name: p${index}`)).join('\n---\n');
   }
@@ -74,7 +74,7 @@ class Pair {
     const all = [];
     for (const table of pointer.tables) {
       const context = { ...recording(this.folder, run), pointer, scratch: join(this.folder, run) };
-      const writer = await elsewhere(parquetSink, { path: `${this.path}/${table}`, keep: 3 })(context);
+      const writer = await elsewhere(parquetSink, { path: `${this.path}/${table}`, keep: 3, permissions: '0640' })(context);
       await writer.begin([column('uid')]);
       await writer.write(pageOf(1, [{ uid: run }]));
       all.push(await writer.prepare());
@@ -120,6 +120,9 @@ class Pair {
   async check(): Promise<void> {
     for (const table of ['leads', 'users']) expect((await verifyTable(`${this.path}/${table}`)).differences).toEqual([]);
     expect((await this.keys()).filter((key) => /\/intents\/|\.tmp|\.link/.test(key))).toEqual([]);
+    const shown = isRemote(this.path) ? [] : await readdir(join(this.path, 'current'), { recursive: true });
+    for (const name of shown)
+      expect((await stat(join(this.path, 'current', name))).mode & 0o777).toBe(name.endsWith('.parquet') ? 0o640 : 0o750);
     expect(await readdir(join(this.folder, 'state/scratch')).catch(() => [])).toEqual([]);
   }
 }

@@ -15,7 +15,12 @@ const asRoot = me === 0 ? test : test.skip;
 
 test('outputs and the state folder have their permissions under any umask, also where the owner has none of them', async () => {
   const folder = await temporaryFolder();
-  const sinks = ['csv: { path: a/b/x.csv }', "csv: { path: y.csv, permissions: '0640' }", 'parquet: { path: t, mode: append }'];
+  const sinks = [
+    'csv: { path: a/b/x.csv }',
+    "csv: { path: y.csv, permissions: '0640' }",
+    'parquet: { path: t, mode: append }',
+    'parquet: { path: d, table: delta }',
+  ];
   const body = `from: users\nto:\n${sinks.map((sink) => `  - ${sink}\n`).join('')}`;
   const from = await serviceOf({ users: [{ uid: '1' }] });
   const before = process.umask(0o277);
