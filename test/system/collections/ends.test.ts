@@ -77,7 +77,12 @@ const ends: readonly (readonly [string, string, (rows: readonly Order[]) => Hand
 
 describe('the end of a list without page numbers', () => {
   test.each(ends)('is not believed during an outage: %s', async (name, declared, serve, wrong) => {
-    const cases = [0, 4, 9].flatMap((nth) => ['check', 'prove'].map((mode) => [nth, mode] as const));
+    const cases = [
+      [0, 'check'],
+      [4, 'prove'],
+      [9, 'check'],
+      [9, 'prove'],
+    ] as const;
     const outcomes = await Promise.all(
       cases.map(async ([nth, mode]) => {
         // Errors are requested again as often as settings say.
@@ -154,7 +159,7 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
     const server = await ownServer((response, url, ...rest) => {
       const from = Number(Buffer.from(url.searchParams.get('cursor') ?? '', 'base64url').toString());
       if (from === 20) since = Math.min(since, performance.now());
-      const isOut = from >= 20 && (performance.now() - since) % 400 < 150;
+      const isOut = from >= 20 && (performance.now() - since) % 400 < 80;
       (isOut ? changed(({ data }) => ({ data }))(byCursor(orders(60))) : byCursor(orders(60)))(response, url, ...rest);
     });
     const folder = await temporaryFolder();
