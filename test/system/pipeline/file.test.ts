@@ -266,5 +266,3 @@ describe('--set', () => {
     expect(message).toContain('not accepted on the command line');
   });
 });
-
-describe('a join on columns that are no key of the other side', () => {});

@@ -23,34 +23,22 @@ const table = fc
   });
 
 describe('CSV', () => {
-  test('makes the bytes that fast-csv makes of the same rows', async () => {
+  test('makes the bytes that fast-csv makes of the same cells, and of disarmed ones', async () => {
     await fc.assert(
-      fc.asyncProperty(table, delimiter, fc.boolean(), async ({ names, pages }, delimiter, bom) => {
-        const theirs = await writeToBuffer([names, ...pages.flat()], {
+      fc.asyncProperty(table, delimiter, fc.boolean(), fc.boolean(), async ({ names, pages }, delimiter, bom, escape_formulas) => {
+        const disarmed = (text: string | null) => (escape_formulas ? (text?.replace(/^[=+\-@\t\r]/, "'$&") ?? null) : text);
+        const cells = [names, ...pages.flat()].map((row) => row.map(disarmed));
+        const theirs = await writeToBuffer(cells, {
           delimiter,
           headers: false,
           quoteColumns: names.length === 1,
           includeEndRowDelimiter: true,
           writeBOM: bom,
         });
-        const ours = new CsvFormat(names.map(textColumn), { delimiter, bom, escape_formulas: false }, format);
+        const ours = new CsvFormat(names.map(textColumn), { delimiter, bom, escape_formulas }, format);
         expect(output(ours, names.length, pages)).toEqual(theirs);
       }),
-    );
-  });
-
-  test('makes the bytes that fast-csv makes of disarmed cells', async () => {
-    await fc.assert(
-      fc.asyncProperty(table, async ({ names, pages }) => {
-        const disarmed = [names, ...pages.flat()].map((row) => row.map((text) => text?.replace(/^[=+\-@\t\r]/, "'$&")));
-        const theirs = await writeToBuffer(disarmed, {
-          headers: false,
-          quoteColumns: names.length === 1,
-          includeEndRowDelimiter: true,
-        });
-        const ours = new CsvFormat(names.map(textColumn), { delimiter: ',', bom: false, escape_formulas: true }, format);
-        expect(output(ours, names.length, pages)).toEqual(theirs);
-      }),
+      { numRuns: 60 },
     );
   });
 });

@@ -43,14 +43,6 @@ describe('declared fields', () => {
   });
 });
 
-test.each(['9007199254740993', '1.10', '1e400', '-0', '1E5', '[12345678901234567890,{"a":1.10}]'])(
-  'a value that is written %s is kept as it is',
-  (json) => {
-    const [row] = rowsOf(new Decoder(users), sent(`{"uid":${json},"email":"a","affid":"1","extra":${json}}`));
-    expect(row).toEqual({ uid: json, email: 'a', affid: '1', extra: json });
-  },
-);
-
 describe('unknown fields', () => {
   test('are kept under their snake_case names, found and counted', () => {
     const decoder = new Decoder(users);

@@ -1,6 +1,5 @@
 import { Observable, defer, lastValueFrom, of, toArray } from 'rxjs';
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
 import { rows } from '../../../src/flow/index.js';
 import { limit } from '../../../src/steps/index.js';
 import { pages, through, watched } from './support.js';
@@ -41,15 +40,4 @@ test('leaves the source, which aborts its requests in flight and asks for no mor
   expect(got).toHaveLength(20);
   expect(asked.length).toBeLessThan(6);
   expect(aborted).toBe(asked.length - 2);
-});
-
-test('is the first so many rows of all, however they come in pages', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.nat({ max: 6 }), { maxLength: 8 }), fc.integer({ min: 1, max: 30 }), async (sizes, most) => {
-      let next = 0;
-      const lists = sizes.map((size) => counted(size, (next += size) - size));
-      const expected = lists.flat().slice(0, most);
-      expect((await through(limit(most), pages(...lists))).flatMap((each) => each.rows)).toEqual(expected);
-    }),
-  );
 });

@@ -64,7 +64,7 @@ describe('sort', () => {
 
   test('sorts many rows, with columns that some pages lack', async () => {
     const folder = join(await temporaryFolder(), 'scratch');
-    const count = 60_000;
+    const count = 40_000;
     const some = Array.from({ length: count }, (_, id): Row => ({
       id: String((id * 7919) % count),
       text: 'x'.repeat(1_000),
