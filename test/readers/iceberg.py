@@ -3,6 +3,7 @@
 usage: iceberg.py read METADATA SNAPSHOT...   prints the rows of snapshots by reader; main is the current one, and for it the predicates, too, that
                                               find other rows than a full scan
        iceberg.py catalog URI WAREHOUSE CREDENTIAL NAME   prints the rows of each snapshot in a REST catalog, the oldest first
+       iceberg.py overwrite URI WAREHOUSE CREDENTIAL NAME   replaces all files of a table in a REST catalog by pyiceberg, with the same rows
        iceberg.py rewrite METADATA            replaces all files of the table by pyiceberg, with the same rows; prints the new metadata's path
 """
 
@@ -113,12 +114,16 @@ def read(metadata, *snapshots):
     print(json.dumps(result))
 
 
-def catalog(uri, warehouse, credential, name):
+def in_catalog(uri, warehouse, credential, name):
     from pyiceberg.catalog.rest import RestCatalog
 
     variables = {"endpoint": "ENDPOINT_URL_S3", "region": "REGION", "access-key-id": "ACCESS_KEY_ID", "secret-access-key": "SECRET_ACCESS_KEY"}
     access = {f"s3.{key}": os.environ[f"AWS_{variable}"] for key, variable in variables.items()}
-    table = RestCatalog("rest", uri=uri, warehouse=warehouse, credential=credential, **access).load_table(name)
+    return RestCatalog("rest", uri=uri, warehouse=warehouse, credential=credential, **access).load_table(name), access
+
+
+def catalog(uri, warehouse, credential, name):
+    table, access = in_catalog(uri, warehouse, credential, name)
     rows = [plain(table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()) for snapshot in table.snapshots()]
 
     endpoint, region, key, secret = access.values()
@@ -135,6 +140,11 @@ def catalog(uri, warehouse, credential, name):
     print(json.dumps(rows, default=str))
 
 
+def overwrite(*where):
+    table, _ = in_catalog(*where)
+    table.overwrite(table.scan().to_arrow())
+
+
 def rewrite(metadata):
     from pyiceberg.catalog.memory import InMemoryCatalog
 
@@ -145,4 +155,4 @@ def rewrite(metadata):
     print(table.metadata_location)
 
 
-{"read": read, "catalog": catalog, "rewrite": rewrite}[sys.argv[1]](*sys.argv[2:])
+{"read": read, "catalog": catalog, "overwrite": overwrite, "rewrite": rewrite}[sys.argv[1]](*sys.argv[2:])

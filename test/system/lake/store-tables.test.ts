@@ -12,6 +12,7 @@ import { parquetSink } from '../../../src/sinks/parquet.js';
 import { Stores, type ObjectStore, type ObjectStores } from '../../../src/store/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pageOf } from '../../support/pages.js';
+import { pythonReaders } from '../../support/python.js';
 import { bucket, seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
 import { column, elsewhere, facts, recording, writeAll } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -325,6 +326,42 @@ suite.each(kinds)(`a table (%s) in a %s ${seaweedfsMissing ?? ''}`, (kind, place
     expect((await table.keys()).filter((key) => key !== '_leadstream/probe.json')).toEqual(['somebody.txt']);
   });
 });
+
+const iceberg = pythonReaders('test/readers/iceberg.py', 'pyiceberg, pyarrow, duckdb_extension_avro, duckdb_extension_iceberg');
+const delta = pythonReaders('test/readers/delta.py', 'deltalake, polars, pyarrow, duckdb, duckdb_extension_delta');
+
+/** Another writer gives a table other files with the same rows while a run is open. */
+const rewriters: readonly (readonly [Kind, Place, typeof delta, (table: Tested) => unknown])[] = [
+  ['delta', 'folder', delta, ({ path }) => delta.python('optimize', path)],
+  [
+    'iceberg',
+    'catalog',
+    iceberg,
+    ({ catalog: { uri, warehouse = '', credential = '', name } = { uri: '', name: '' } }) =>
+      iceberg.python('overwrite', uri, warehouse, credential, name),
+  ],
+];
+for (const [kind, place, { testByReaders }, rewrite] of seaweedfsMissing === undefined ? rewriters : [])
+  for (const mode of ['append', 'replace'] as const)
+    testByReaders(
+      `a table (${kind}) in a ${place} neither loses nor doubles rows when it is rewritten while a run is open to ${mode}`,
+      async () => {
+        const table = await Tested.at(kind, place);
+        for (const id of ['a', 'b']) await table.run({ mode: 'append' }, rowsOf('20240101', id));
+        const open = await table.open({ mode });
+        await open.begin(columns);
+        await open.write(pageOf(1, rowsOf('20240101', 'c')));
+        const prepared = await open.prepare();
+        await prepared.actions(facts);
+        rewrite(table);
+        await expect(prepared.commit?.(false)).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+        await open.abort();
+        expect(await table.rows()).toEqual(['a', 'b']);
+        await table.run({ mode: 'append' }, rowsOf('20240101', 'a', 'c'));
+        expect(await table.rows()).toEqual(['a', 'b', 'c']);
+        await table.check();
+      },
+    );
 
 test('a table of Delta is added to after another writer compacted it to another folder', async () => {
   const table = await Tested.at('delta', 'folder');
