@@ -78,7 +78,7 @@ export class Stores implements ObjectStores {
 
   above(path: string): { readonly store: ObjectStore; readonly key: string } {
     const end = path.lastIndexOf('/');
-    return { store: this.at(path.slice(0, end)), key: path.slice(end + 1) };
+    return { store: this.at(path.slice(0, end) || '/'), key: path.slice(end + 1) };
   }
 
   check(store: ObjectStore): Promise<void> {

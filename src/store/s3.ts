@@ -198,7 +198,7 @@ export class S3Objects implements ObjectStore {
   /** Repeats a request that fails for a moment, waiting with full jitter. */
   async #sent<T>(what: string, key: string, request: (how: How) => Promise<T>, attempts = maxAttempts): Promise<T> {
     try {
-      if (this.signal && what.endsWith('load')) return await request({ abortSignal: this.signal });
+      if (this.signal && transfers.has(what)) return await request({ abortSignal: this.signal });
       return await soonAfter(this.signal, (abortSignal) => request({ abortSignal }));
     } catch (thrown) {
       const { passing } = faultOf(thrown);
@@ -209,6 +209,9 @@ export class S3Objects implements ObjectStore {
     return this.#sent(what, key, request, attempts - 1);
   }
 }
+
+/** What is cut at once when a run is stopped; other requests decide or clean up, and end soon. */
+const transfers: ReadonlySet<string> = new Set(['upload', 'download']);
 
 type How = { readonly abortSignal: AbortSignal };
 type Content = Pick<SDK.PutObjectCommandInput, 'Body' | 'ContentLength' | 'ContentMD5'>;
