@@ -146,9 +146,15 @@ export class StoreTable {
     return false;
   }
 
-  /** Refuses to begin a table where something else is. @throws {SinkError} `E_SINK_FOREIGN`. */
+  /** Refuses to begin a table where something else is, or where a table was whose version is lost. @throws {SinkError} `E_SINK_FOREIGN`. */
   async refuseForeign(): Promise<void> {
+    const begun = (await this.intents()).map(({ run }) => run);
     for await (const { key } of this.objects.list('')) {
+      const [, committed] = /^_leadstream\/runs\/([\w-]+)\.json$/.exec(key) ?? [];
+      if (committed !== undefined && !begun.includes(committed)) {
+        const remedy = 'restore what says which run is current, or move all of it away';
+        throw new SinkError('E_SINK_FOREIGN', `${this.path} has run ${committed} of a table that is no longer there; ${remedy}`);
+      }
       // What a first run left that was killed.
       if (key.startsWith(ownFolder) || /^data\/[\w-]+\/(?:.*\/)?part-\d{5}\.parquet$|^metadata\/[^/]+\.avro$/.test(key)) continue;
       throw new SinkError('E_SINK_FOREIGN', `${this.path} has ${key}, which is not part of it; choose another path, or move that away`);

@@ -26,9 +26,12 @@ export async function show(pointer: Pointer): Promise<void> {
     await attempt('E_SINK_WRITE', `cannot create ${folder}`, () => create(folder, pointer, state));
     await commitUnlogged({ outputs: [link.path], actions: [await link.linkTo(nameOf(current))] });
     const stay = [current, ...kept].map(nameOf);
-    for (const name of await readdir(link.runs)) if (!stay.includes(name)) await remove(link.folder(name));
+    for (const name of await readdir(link.runs)) if (isView.test(name) && !stay.includes(name)) await remove(link.folder(name));
   });
 }
+
+/** What `nameOf` returns, and a draft of it. */
+const isView = /^\d+-[\w-]+(?:\.[0-9a-f]{16}\.tmp)?$/;
 
 /** Nobody sees a part of it: it gets its name last. */
 async function create(path: string, pointer: Pointer, state: PointerState): Promise<void> {

@@ -113,7 +113,8 @@ export class DiskObjects implements ObjectStore {
 
   async #pathOf(key: string): Promise<string> {
     const path = join(this.root, key);
-    if (path !== this.root && !path.startsWith(this.root + sep)) throw new SinkError('E_SINK_FOREIGN', `${key} leads out of ${this.root}`);
+    if (path !== this.root && !path.startsWith(join(this.root, sep)))
+      throw new SinkError('E_SINK_FOREIGN', `${key} leads out of ${this.root}`);
     await refuseLinks(this.root, dirname(path));
     return path;
   }

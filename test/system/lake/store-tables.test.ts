@@ -273,6 +273,18 @@ suite.each(kinds)(`a table (%s) in a %s ${seaweedfsMissing ?? ''}`, (kind, place
     }
   });
 
+  test('does not begin anew over its runs where nothing says any more which is current', async () => {
+    const table = await Tested.at(kind, place);
+    await table.run({ mode: 'append' }, rowsOf('20240101', 'a'));
+    const lost = (await table.keys()).filter((key) => /^_latest\.json$|\.metadata\.json$|^metadata\/version-hint|^_delta_log\//.test(key));
+    if (place === 'catalog') return;
+    await table.objects.remove(lost);
+    const before = await table.keys();
+    for (const mode of ['append', 'replace'] as const)
+      await expect(table.run({ mode }, rowsOf('20240101', 'b'))).rejects.toMatchObject({ code: 'E_SINK_FOREIGN', message: /restore/ });
+    expect(await table.keys()).toEqual(before);
+  });
+
   test('is published where nothing may be removed, with a warning', async () => {
     const table = await Tested.at(kind, place);
     const stores = new Stores();

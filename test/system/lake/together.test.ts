@@ -301,8 +301,12 @@ describe('tables of this machine that are published together', () => {
     expect(await readdir(first)).toHaveLength(5);
     const pointer = join(pair.path, '_latest.json');
     await writeFile(pointer, (await readFile(pointer, 'utf8')).replaceAll(/(?<="replaced_at": ")\d{4}/g, '2001'));
+    const mine = join(first, 'mine');
+    await mkdir(mine);
+    await writeFile(join(mine, 'part-00000-x.parquet'), '');
     await pair.published(night('6'));
-    expect(await readdir(first)).toHaveLength(4);
+    expect([await readdir(first), await readdir(mine)]).toMatchObject([{ length: 5 }, { length: 1 }]);
+    await rm(mine, { recursive: true });
     await pair.check();
   });
 
