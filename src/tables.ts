@@ -20,4 +20,4 @@ export {
 } from './lake/index.js';
 
 export { readGroups } from './parquet/index.js';
-export { rollbackTable, type RollbackOptions } from './run/index.js';
+export { type CompactOptions, compactTable, rollbackTable, type RollbackOptions } from './run/index.js';

@@ -9,7 +9,7 @@ import { preview } from './commands/preview.js';
 import { run } from './commands/run.js';
 import { schema } from './commands/schema.js';
 import { serve } from './commands/serve.js';
-import { files, rollback, runs, verify } from './commands/tables.js';
+import { compact, files, rollback, runs, verify } from './commands/tables.js';
 import { test } from './commands/test.js';
 import { validate } from './commands/validate.js';
 import { catalogue, didYouMean, exitCodes, LeadstreamError, version } from '../core/index.js';
@@ -33,6 +33,7 @@ const commands = [
   fetch,
   verify,
   rollback,
+  compact,
   runs,
   files,
   serve,

@@ -113,13 +113,18 @@ export class DataFiles {
 
   /** Closes all files. @param empty Columns of a file without rows, which is written if there is no other and one is required. */
   async finish(empty: readonly OutputColumn[] | undefined): Promise<readonly AddedFile[]> {
-    for (const slot of this.#slots.values()) {
-      await this.#flush(slot);
-      await this.#close(slot);
-    }
+    for (const folder of this.#slots.keys()) await this.end(folder);
     if (this.#files.length === 0 && empty) await this.#finish(await this.#begin('', empty));
     await this.engine.close?.();
     return this.#files;
+  }
+
+  /** Closes the file of a partition, and frees its memory. */
+  async end(folder: string): Promise<void> {
+    const slot = this.#slotOf(folder);
+    await this.#flush(slot);
+    await this.#close(slot);
+    this.#slots.delete(folder);
   }
 
   /** Stops writing, once the current row group is done. */

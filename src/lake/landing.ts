@@ -10,7 +10,6 @@ export type Mode = (typeof modes)[number];
 export interface LandingOptions {
   readonly mode: Mode;
   readonly permissions: number;
-  readonly success_file: boolean;
   readonly keep: number;
 }
 

@@ -80,14 +80,15 @@ export class LinkedRun implements Landing {
   }
 
   /** Writes the manifest. @returns The actions, in order. The link comes last, except for the expiry of the previous run. */
-  async publish({ retained, storeKeys, manifest }: Publication): Promise<readonly Action[]> {
+  async publish({ retained, storeKeys, manifest: manifestWith }: Publication): Promise<readonly Action[]> {
     const { table, before } = this;
-    const { permissions, success_file: success } = this.options;
+    const { permissions } = this.options;
     const { runId, runLog } = this.context;
     const kept = before ? await stageRetained(table.folder(before.run_id), this.#folder, retained, permissions) : [];
     const keys = storeKeys && (await written(table.keysPath(runId), permissions, storeKeys));
-    const empty = success ? [(await written(join(this.#folder, successName), permissions)).action] : [];
-    const text = `${JSON.stringify(manifest(keys?.content), null, 2)}\n`;
+    const manifest = manifestWith(keys?.content);
+    const empty = manifest.success_file ? [(await written(join(this.#folder, successName), permissions)).action] : [];
+    const text = `${JSON.stringify(manifest, null, 2)}\n`;
     const described = await written(table.manifestPath(runId), permissions, (file) => file.append(text));
     await runLog?.record(table.path, runId, text);
     const staging = [...kept, ...this.#files.map(({ action }) => action), ...empty, ...(keys ? [keys.action] : []), described.action];

@@ -56,6 +56,7 @@ export const manifestShape = schema((z) =>
     partial: z.boolean().optional().describe('Whether a limit stopped the read, so that the table is incomplete.'),
     mode: z.enum(modes),
     replaced: z.string().optional().describe('The run published before; a rollback returns to it.'),
+    compacted: z.boolean().optional().describe('Whether the run only rewrote files of the one that it replaced, of which the counts are.'),
     partition_by: z.array(z.string()).describe('Fields whose values are in the names of folders; for Iceberg, also in the files.'),
     rows: count().describe('Rows of all files.'),
     bytes: count().describe('Bytes of all files.'),
@@ -68,7 +69,7 @@ export const manifestShape = schema((z) =>
         bytes: count(),
         /** Unknown, like the run, for a file that another writer made of ours. */
         sha256: z.string().optional(),
-        /** The run that wrote the rows. */
+        /** The run that wrote the file. */
         written_by: z.string().optional(),
         /** Its partition, if the name does not tell. */
         folder: z.string().optional(),

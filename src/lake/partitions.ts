@@ -180,6 +180,12 @@ export function folderName(
   return `${encoded(column)}=${safe}`;
 }
 
+/** Returns the values in the name of a folder as texts, by level. */
+export function textsIn(folder: string): readonly (string | null)[] {
+  const names = folder.split('/').map((level) => level.slice(level.indexOf('=') + 1));
+  return names.map((name) => (name === nullName ? null : decodeURIComponent(name)));
+}
+
 export function encoded(text: string): string {
   return text.replaceAll(/[\0-,/:-@[-^`{-\x7f]/g, (character) => `%${hex(character)}`);
 }

@@ -73,11 +73,12 @@ export class Pointer {
   #settle: (end: Promise<PointerState>) => void = () => undefined;
   #phase: 'open' | 'committing' | 'failed' = 'open';
 
-  /** @param tables The folders of all tables. Default: one, of its own. @param held Called when a run waits for the runs of other tables. */
+  /** @param tables The folders of all tables. Default: one, of its own. @param held Called when a run waits for those of the other tables to be `written`. */
   constructor(
     readonly objects: ObjectStore,
     readonly tables: readonly string[] = [''],
     private readonly held: () => void = () => undefined,
+    private readonly written = tables,
   ) {
     this.#end = new Promise((resolve) => (this.#settle = resolve));
     this.#end.catch(() => undefined);
@@ -134,7 +135,7 @@ export class Pointer {
 
   #proceed(): void {
     const isReady = (one: Announced | undefined) => one && (one.change === undefined || this.#waiting.has(one.run));
-    if (this.#phase !== 'open' || this.#waiting.size === 0 || !this.tables.every((table) => isReady(this.#announced.get(table)))) return;
+    if (this.#phase !== 'open' || this.#waiting.size === 0 || !this.written.every((table) => isReady(this.#announced.get(table)))) return;
     this.#phase = 'committing';
     this.#settle(this.#commit());
   }
@@ -279,8 +280,9 @@ export class PointerFormat implements TableFormat<PointerState> {
 export async function sharedPointer(objects: ObjectStore, stores: ObjectStores): Promise<PointerFormat | undefined> {
   if (isRemote(objects.root) && (await objects.find(pointerKey)) !== undefined) return undefined;
   const { store, key } = stores.above(objects.root);
-  const pointer = await pointerOfSeveral(store);
-  return pointer && [...pointer.tables, viewName].includes(key) ? new PointerFormat(objects, pointer, key) : undefined;
+  const { tables = [] } = (await pointerOfSeveral(store)) ?? {};
+  const isShared = tables.length > 0 && [...tables, viewName].includes(key);
+  return isShared ? new PointerFormat(objects, new Pointer(store, tables, undefined, [key]), key) : undefined;
 }
 
 /** Returns the pointer of tables that are published together. */

@@ -44,6 +44,10 @@ export class RunLog {
     });
   }
 
+  async has(run: string): Promise<boolean> {
+    return (await this.#entriesOf('', run)).length > 0;
+  }
+
   /** Compares the manifest of a run with what the run logged. */
   async check(table: string, run: string, manifest: string): Promise<LogFinding> {
     const place = await placeOf(table);

@@ -13,6 +13,7 @@ import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
 export interface TableRunOptions extends LandingOptions, Omit<DataFilesOptions, 'encoding' | 'partitioned' | 'valuesOf'> {
   /** Fields, or the template of the run's date; each is a level of folders. */
   readonly partition_by: readonly string[];
+  readonly success_file: boolean;
 }
 
 export interface TableRunContext extends LandingContext {

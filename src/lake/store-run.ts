@@ -141,8 +141,8 @@ export class StoreRun implements Landing {
     await this.scratch.remove();
     const { format } = this.table;
     if (format.withdraw ? await format.withdraw() : this.#isUndecided) return;
-    // What stays is removed by the next run, which finds the intent.
-    await this.table.removeRun(this.context.runId).catch(() => undefined);
+    // What stays, or arrives yet of an upload that was cut, is removed by the next run, which finds the intent.
+    await this.table.removeRun(this.context.runId, this.#failure === undefined).catch(() => undefined);
   }
 
   /** Whether a table that this run replaces has the same rows in the same files. */

@@ -1,11 +1,9 @@
 import type { z } from 'zod';
 import { schema, SinkError } from '../core/index.js';
-import { jsonIn, type ObjectStore, sha256Text } from '../store/index.js';
+import { jsonIn, type ObjectStore, ownFolder, sha256Text } from '../store/index.js';
 import type { CommittedRun, TableFormat, TableVersion } from './format.js';
 import { manifestIn, type ManifestFile } from './manifest.js';
 
-/** What leadstream keeps of a table, in all formats. Readers ignore names that begin with an underscore. */
-const ownFolder = '_leadstream/';
 const runsFolder = `${ownFolder}runs/`;
 const intentsFolder = `${ownFolder}intents/`;
 
@@ -129,13 +127,13 @@ export class StoreTable {
     }
   }
 
-  /** Removes everything of a run that did not commit and no longer can. */
-  async removeRun(run: string): Promise<void> {
+  /** Removes everything of a run that did not commit and no longer can. @param isWhole Whether none of its uploads can still arrive. */
+  async removeRun(run: string, isWhole = true): Promise<void> {
     for (const prefix of [...prefixesOf(run), `${runsFolder}${run}.`]) {
       await this.objects.abortUploads(prefix);
       await this.objects.remove(await keysBelow(this.objects, [prefix]));
     }
-    await this.objects.remove([intentKey(run)]);
+    if (isWhole) await this.objects.remove([intentKey(run)]);
   }
 
   /** Whether the table needs files of a run: it may have committed before all that the format remembers, and its intent may have arrived late. */

@@ -201,7 +201,7 @@ async function oneFileTwice(folder: string, { files }: Manifest, ending: string)
   return differences;
 }
 
-async function differencesOf(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {
+export async function differencesOf(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {
   const { name, bytes, sha256 } = file;
   const { size } = await stat(path);
   if (size !== bytes) return [`${name} has ${amountOf(size, 'byte')}, but the manifest says ${amount(bytes)}`];
@@ -213,7 +213,7 @@ function sumDifferences(manifest: Manifest): readonly string[] {
   const { rows, bytes, files, run, run_id: id } = manifest;
   const sum = (of: readonly ManifestFile[], what: 'rows' | 'bytes') => of.reduce((total, file) => total + file[what], 0);
   const own = files.filter(({ written_by: by }) => by === id);
-  const isCompacted = files.some(({ written_by: by }) => by === undefined);
+  const isCompacted = manifest.compacted === true || files.some(({ written_by: by }) => by === undefined);
   const sums = [
     ['the manifest says', rows, 'row', sum(files, 'rows')],
     ['the manifest says', bytes, 'byte', sum(files, 'bytes')],

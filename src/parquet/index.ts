@@ -1,6 +1,6 @@
 import type { Compression, ParquetEngine } from './engine.js';
 
-export { type ByteTarget, compressions, type Encoding, type ParquetEncoder, type ParquetEngine, type RowGroup } from './engine.js';
+export { type ByteTarget, codecs, compressions, type Encoding, type ParquetEncoder, type ParquetEngine, type RowGroup } from './engine.js';
 export { contentFault, type Expected, faultOf, footerOf, readGroups } from './read.js';
 export { statisticsOf, type ColumnStatistics } from './statistics.js';
 

@@ -3,7 +3,7 @@ export type { Stage } from './observed.js';
 export { previewPipeline } from './preview.js';
 export { loadTests, type PipelineTest, type TestedPipeline, type TextRow } from './tested.js';
 export { writeTo, type Written, type WriteOptions } from './write-to.js';
-export { recoverRuns, type RollbackOptions, rollbackTable } from './state.js';
+export { type CompactOptions, compactTable, recoverRuns, type RollbackOptions, rollbackTable } from './state.js';
 export * from './report.js';
 export type { RunOptions } from './start.js';
 export { runPipeline } from './run.js';

@@ -3,20 +3,23 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { LeadstreamError, newRunId, schema } from '../core/index.js';
 import {
+  compact,
   isInCatalog,
   prepareRollback,
   pointerOfSeveral,
   storesTaken,
   rollBack,
   rollBackAll,
+  RunLog,
   StoreTable,
   tableAt,
   type Evidence,
   type TableAccess,
 } from '../lake/index.js';
-import { checkUsage, filledText, object } from '../options/index.js';
+import { abortSignal, checkUsage, filledText, object } from '../options/index.js';
 import { inState, removeSpool } from '../source/index.js';
 import {
+  type Action,
   attempt,
   fixedPath,
   fixedPlace,
@@ -110,7 +113,12 @@ export interface RollbackOptions extends TableAccess {
   readonly stateDir?: string;
 }
 
-const returning = object({ to: filledText, stateDir: filledText, stores: storesTaken });
+export interface CompactOptions extends Omit<RollbackOptions, 'to'> {
+  /** Stops a compaction; nothing is published. */
+  readonly signal?: AbortSignal;
+}
+
+const returning = object({ to: filledText, stateDir: filledText, stores: storesTaken, signal: abortSignal });
 const rollingBack = object({ path: filledText, options: returning }, ['path']);
 
 /**
@@ -129,24 +137,50 @@ export async function rollbackTable(
   options: RollbackOptions = {},
 ): Promise<{ readonly from: string | undefined; readonly to: string; readonly evidence: Evidence }> {
   checkUsage('rollbackTable', rollingBack, { path, options });
-  const place = fixedPlace(path, 'rollbackTable', process.cwd());
+  return changed('rollback', path, options);
+}
+
+/**
+ * Writes the small files of a table as files of 128 MB, in each partition that has several, in one step for its readers. The rows stay
+ * the same, in the order of those files, as does what later runs are compared with; earlier runs stay until then. Of tables that are published together, the others stay as they are.
+ *
+ * @returns As `rollbackTable`, with the evidence for the run before; `from` and `to` are the same if there was nothing to do.
+ * @throws As `rollbackTable`; {LeadstreamError} `E_STATE_LOG` if the state folder is not that of the runs, and `E_RUN_ABORTED` after the signal; {GateError} `E_GATE_VERIFY` if a file is not what its run wrote; {SinkError} `E_SINK_VERIFY` if rows read back differ.
+ *
+ * @example
+ * const { from, to } = await compactTable('lake/all_leads'); // `to` has one file of 128 MB for many of `from`
+ */
+export async function compactTable(path: string, options: CompactOptions = {}): ReturnType<typeof rollbackTable> {
+  checkUsage('compactTable', rollingBack, { path, options });
+  return changed('compact', path, options);
+}
+
+async function changed(verb: 'rollback' | 'compact', path: string, options: RollbackOptions & CompactOptions) {
+  const place = fixedPlace(path, `${verb}Table`, process.cwd());
   const state = StateFolder.at(options.stateDir, process.cwd());
   const redoLog = state.folder('redo-log');
   const runId = newRunId();
-  const stores = options.stores ?? new Stores();
+  const { signal } = options;
+  const stores = options.stores ?? new Stores(undefined, signal);
   const inCatalog = await isInCatalog(place, stores);
   const several = inCatalog ? undefined : await pointerOfSeveral(stores.at(place));
   const places = several ? several.tables.map((table) => `${place}/${table}`) : inCatalog ? [] : [place];
   const lock = await lockOutputs(places, { runId, stores });
   try {
     await recoverCommits(redoLog, { runId, held: [place], only: ({ outputs }) => outputs.includes(place), settle: state.settle });
+    const commit = async (actions: readonly Action[]) => {
+      await lock.check();
+      const prepared = await logCommit(redoLog, { runId, pipeline: verb, outputs: [place], actions });
+      await prepared.commit();
+      await forgetCommit(redoLog, runId);
+    };
+    if (verb === 'compact')
+      return await compact(place, { runId, runLog: new RunLog(state.path), stores, scratch: state.folder('scratch'), signal, commit });
     if (several) return await rollBackAll(several, options.to, { stores, stateDir: state.path });
     const table = await tableAt(place, stores);
     if (table instanceof StoreTable) return await rollBack(table, options.to, { stores, stateDir: state.path });
     const { from, to, evidence, actions } = await prepareRollback(table, options.to, { stateDir: state.path });
-    const prepared = await logCommit(redoLog, { runId, pipeline: 'rollback', outputs: [place], actions });
-    await prepared.commit();
-    await forgetCommit(redoLog, runId);
+    await commit(actions);
     return { from, to, evidence };
   } finally {
     await lock.release();

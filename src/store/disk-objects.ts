@@ -5,7 +5,7 @@ import { attempt, unlessMissing } from './failure.js';
 import { closing, linked, makeFolders, refuseLinks, removeFile } from './files.js';
 import { setMode, sha256File, syncFolder, temporaryName } from './files.js';
 import { inTurn } from './lock.js';
-import { type FinishedFile, isFile, lostTo, type ObjectBody, type ObjectEntry, type ObjectStore, sha256Of } from './objects.js';
+import { type FinishedFile, isFile, lostTo, type ObjectBody, type ObjectEntry, type ObjectStore, ownFolder, sha256Of } from './objects.js';
 import { readRegular } from './own.js';
 
 /**
@@ -13,10 +13,13 @@ import { readRegular } from './own.js';
  * Empty folders stay, since another run may be about to write there.
  */
 export class DiskObjects implements ObjectStore {
-  /** @param root Absolute path; the first write creates it. @param mode Permissions of the files. */
+  /**
+   * @param root Absolute path; the first write creates it.
+   * @param mode Permissions of the files. Default: those of the file that is replaced, or of a table that is there; otherwise they are private.
+   */
   constructor(
     readonly root: string,
-    private readonly mode = 0o600,
+    private readonly mode?: number,
   ) {}
 
   async read(key: string) {
@@ -91,14 +94,15 @@ export class DiskObjects implements ObjectStore {
   /** Writes a draft, and has it placed. @returns Its digest. */
   async #write(key: string, body: ObjectBody, place: (draft: string, path: string) => Promise<void>): Promise<string> {
     const path = await this.#pathOf(key);
-    await makeFolders(dirname(path), this.root, this.mode);
+    const mode = this.mode ?? (await this.#modeOf(path));
+    await makeFolders(dirname(path), this.root, mode);
     const draft = temporaryName(path);
     return attempt('E_SINK_WRITE', `cannot write ${path}`, async () => {
       try {
         if (!isFile(body)) await writeFile(draft, body, { flag: 'wx' });
         else await linked(body.path, draft);
         await closing(await open(draft), async (file) => {
-          await setMode(file, this.mode);
+          await setMode(file, mode);
           await file.sync();
         });
         const sha256 = await sha256Of(body, draft);
@@ -109,6 +113,12 @@ export class DiskObjects implements ObjectStore {
         await removeFile(draft);
       }
     });
+  }
+
+  async #modeOf(path: string): Promise<number> {
+    const missing = unlessMissing(undefined);
+    const found = (await stat(path).catch(missing)) ?? (await stat(join(this.root, ownFolder)).catch(missing));
+    return (found?.mode ?? 0o600) & 0o666;
   }
 
   async #pathOf(key: string): Promise<string> {

@@ -27,7 +27,7 @@ export {
   temporaryName,
 } from './files.js';
 export { inTurn, type Lock, lockOutputs, lockOwn } from './lock.js';
-export { decided, lostTo, writeOnce } from './objects.js';
+export { decided, lostTo, ownFolder, writeOnce } from './objects.js';
 export type { FileContent, FinishedFile, ObjectBody, ObjectStore, ObjectStores } from './objects.js';
 export { checkStore, objectsAt, Stores, type StoreSettings } from './objects-at.js';
 export { type OutputFile, openOutput, type OutputFileOptions } from './output-file.js';

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { DiskObjects } from './disk-objects.js';
 import { isLocked } from './failure.js';
-import type { ObjectStore, ObjectStores } from './objects.js';
+import { type ObjectStore, type ObjectStores, ownFolder } from './objects.js';
 import { isRemote } from './paths.js';
 import { S3Objects, type S3Settings } from './s3.js';
 
@@ -38,7 +38,7 @@ export async function checkStore(store: ObjectStore, { single_writer = false }: 
   throw new SinkError('E_SINK_PATH', `cannot use ${store.root}: ${fault}; if only one runs at a time, set single_writer: true`);
 }
 
-const probe = '_leadstream/probe.json';
+const probe = `${ownFolder}probe.json`;
 
 async function refusesBoth(store: ObjectStore, key: string): Promise<boolean> {
   const first = await store.create(key, '1');

@@ -3,6 +3,9 @@ import { LeadstreamError, reasonOf, SinkError, stoppedBy } from '../core/index.j
 import { isLocked, reworded } from './failure.js';
 import { sha256File, sha256Text } from './files.js';
 
+/** What leadstream keeps of a table, in all formats. Readers ignore names that begin with an underscore. */
+export const ownFolder = '_leadstream/';
+
 /** An object as it was read. */
 export interface StoredObject {
   readonly bytes: Buffer;

@@ -2,7 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { verifyTable } from '../../src/lake/index.js';
+import { tableFiles, verifyTable } from '../../src/lake/index.js';
 import { storeTable } from '../../src/lake/formats.js';
 import { Stores } from '../../src/store/index.js';
 import { cli, startCli } from '../support/cli.js';
@@ -67,5 +67,39 @@ to:
         ),
       ]).toEqual([nth, []]);
     }
+  }, 600_000);
+});
+
+describe.each(['plain', 'iceberg', 'delta'] as const)('a table of this machine that is compacted (%s)', (kind) => {
+  test('has the same rows, whatever change of a file a kill precedes, and goes on', async () => {
+    const cwd = await temporaryFolder();
+    const text = `from: leads\nexpect: { max_read_shrink: 100% }\nto:\n  - parquet: { path: lake/t, table: ${kind}, mode: append, partition_by: [zipcode] }`;
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(text));
+    const ids: string[] = [];
+    const night = async () => {
+      ids.push(String(ids.length + 100));
+      const from = await serviceOf({ leads: ['0', '1'].map((zipcode) => ({ lead_id: `${ids.at(-1)}-${zipcode}`, zipcode })) });
+      const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env: from.env });
+      expect([code, stderr]).toEqual([0, stderr]);
+    };
+    const check = async (nth: number) => {
+      const { files } = await tableFiles(join(cwd, 'lake/t'));
+      const found = await duckdb(`SELECT lead_id FROM read_parquet([${files.map((file) => `'${file}'`).join()}]) ORDER BY 1`);
+      expect([nth, found.map(({ lead_id: id }) => id)]).toEqual([nth, ids.flatMap((id) => [`${id}-0`, `${id}-1`])]);
+      return files.length;
+    };
+    for (let count = 0; count < 3; count += 1) await night();
+    for (let nth = 1, isKilled = true; isKilled; nth += 7) {
+      const env = { NODE_OPTIONS: `--import ${preload}`, KILL_IN: join(cwd, 'lake'), KILL_BEFORE: String(nth) };
+      const { process: child, finished } = startCli(['compact', 'lake/t'], { cwd, env });
+      const { code, stderr } = await finished;
+      isKilled = child.signalCode === 'SIGKILL';
+      if (!isKilled) expect([nth, code, stderr]).toEqual([nth, 0, stderr]);
+      await check(nth);
+      await night();
+      await check(nth);
+      expect([nth, (await verifyTable(join(cwd, 'lake/t'))).differences]).toEqual([nth, []]);
+    }
+    expect(await check(0)).toBe(4);
   }, 600_000);
 });

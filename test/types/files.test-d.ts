@@ -6,6 +6,7 @@ import {
   loadPipeline,
   loadPipelines,
   readGroups,
+  compactTable,
   rollbackTable,
   tableFiles,
   Stores,
@@ -65,6 +66,9 @@ expectTypeOf(rollbackTable('lake/leads')).resolves.toEqualTypeOf<{
 }>();
 // @ts-expect-error Options are named.
 void rollbackTable('lake/leads', 'run-1');
+expectTypeOf(compactTable('lake/leads')).resolves.toHaveProperty('to').toEqualTypeOf<string>();
+// @ts-expect-error What becomes of the files is not to choose.
+void compactTable('lake/leads', { to: 'run-1' });
 expectTypeOf(readGroups('part.parquet', ['lead_id'])).toEqualTypeOf<AsyncIterable<readonly Row[]>>();
 // @ts-expect-error Columns are a list.
 readGroups('part.parquet', 'lead_id');

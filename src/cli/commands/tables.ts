@@ -6,6 +6,11 @@ import { command, flag } from '../command.js';
 import { print } from '../console.js';
 
 const tableArgument = { type: 'string', demandOption: true, describe: 'Table, like lake/leads' } as const;
+const stateOption = {
+  type: 'string',
+  default: '.leadstream',
+  describe: 'Folder of the redo log and the log of runs, as given to the runs',
+} as const;
 
 export const runs = command(
   'runs <dir>',
@@ -20,7 +25,7 @@ export const runs = command(
     const all = await tableRuns(fixedPlace(dir, 'DIR', cwd));
     const titles = ['run', 'state', 'finished', 'mode', 'rows', 'written', 'files', 'bytes', 'consistency'];
     const rows = all.map(({ run, state, manifest }) => [
-      ...[run, state, manifest.finished_at, manifest.mode].map(printable),
+      ...[run, state, manifest.finished_at, manifest.compacted ? 'compact' : manifest.mode].map(printable),
       ...[manifest.rows, manifest.run.written, manifest.files.length, manifest.bytes].map(amount),
       manifest.partial ? 'partial' : manifest.consistency,
     ]);
@@ -116,11 +121,7 @@ export const rollback = command(
         type: 'string',
         describe: 'Run to publish again, an earlier or a later one (default: the one that the published run replaced)',
       })
-      .option('state-dir', {
-        type: 'string',
-        default: '.leadstream',
-        describe: 'Folder of the redo log and the log of runs, as given to the runs',
-      })
+      .option('state-dir', stateOption)
       .example('$0 rollback lake/leads', 'one run back; again, one run further')
       .example('$0 rollback lake/leads --to RUN', 'to any run that `runs` lists, also forward again'),
   async ({ dir, to, stateDir }, { console, cwd }) => {
@@ -136,6 +137,23 @@ export const rollback = command(
 );
 
 const remedy = 'name the state folder of its runs with --state-dir';
+
+export const compact = command(
+  'compact <dir>',
+  'Write the small files of a table as large ones, row for row the same',
+  (yargs) =>
+    yargs
+      .positional('dir', tableArgument)
+      .option('state-dir', stateOption)
+      .example('$0 compact lake/all_leads', 'one file of 128 MB for many of single nights'),
+  async ({ dir, stateDir }, { console, cwd, signal }) => {
+    const { compactTable } = await import('../../index.js');
+    const options = { stateDir: fixedPath(stateDir, '--state-dir', cwd), signal };
+    const { from, to } = await compactTable(fixedPlace(dir, 'DIR', cwd), options);
+    console.log('info', `${dir}: ${from === to ? 'no partition has several small files' : `run ${to} has large files for small ones`}`);
+    return 0;
+  },
+);
 
 export const verify = command(
   'verify <dir>',

@@ -114,7 +114,7 @@ export function adding({ columns, manifest }: TableChange): (file: AddedFile) =>
       partitionValues: Object.fromEntries(inFolders.map((column) => [column.name, valueOf(file, column)])),
       size: file.bytes,
       modificationTime: Date.now(),
-      dataChange: true,
+      dataChange: manifest.compacted !== true,
       stats: statsOf(file, inFiles),
     },
   });
@@ -140,8 +140,8 @@ function jsonOf(bound: Value, type: DeclaredType): string {
   return Object.is(bound, -0) ? '-0.0' : JSON.stringify(bound instanceof Date ? textOf(bound, type) : bound);
 }
 
-export function removeOf({ path, partitionValues, size }: Add): Action {
-  return { remove: { path, deletionTimestamp: Date.now(), dataChange: true, extendedFileMetadata: true, partitionValues, size } };
+export function removeOf({ path, partitionValues, size }: Add, dataChange = true): Action {
+  return { remove: { path, deletionTimestamp: Date.now(), dataChange, extendedFileMetadata: true, partitionValues, size } };
 }
 
 /** Creates the function that returns the folder of the partition of a file, which may be by another writer, as in our names. */

@@ -36,10 +36,13 @@ export class DeltaFormat implements TableFormat<DeltaState> {
     const removed = change.removed.map((name) => {
       const file = before?.current.files.get(name);
       if (!file) throw new Error(`${name} is not in the table`);
-      return removeOf(file);
+      return removeOf(file, manifest.compacted !== true);
     });
     const mode = manifest.mode === 'append' ? 'Append' : 'Overwrite';
-    const operation = { operation: 'WRITE', operationParameters: { mode, partitionBy: JSON.stringify(manifest.partition_by) } };
+    const operation = {
+      operation: manifest.compacted ? 'OPTIMIZE' : 'WRITE',
+      operationParameters: { mode, partitionBy: JSON.stringify(manifest.partition_by) },
+    };
     return this.#write(before, { run, sha256 }, keep, operation, [
       ...(before ? [] : [{ protocol: { minReaderVersion: 1, minWriterVersion: 2 } }]),
       ...metaDataOf(change, before?.current.metaData),

@@ -303,7 +303,7 @@ function summaryOf(
   ]);
   const books = JSON.stringify(manifest.books);
   return {
-    operation: files.deleted.length === 0 ? 'append' : 'overwrite',
+    operation: manifest.compacted ? 'replace' : files.deleted.length === 0 ? 'append' : 'overwrite',
     ...Object.fromEntries(counts),
     [runProperty]: runId,
     [manifestProperty]: sha256,

@@ -103,6 +103,37 @@ describe('rollback', () => {
   });
 });
 
+describe('compact', () => {
+  test('makes one file of those of all nights, and says when there is nothing to do', async () => {
+    const cwd = await temporaryFolder();
+    await writeFile(
+      join(cwd, 'p.yaml'),
+      pipelineText('from: leads\nexpect: { max_read_shrink: 100% }\nto:\n  - parquet: { path: lake/leads, mode: append }'),
+    );
+    const night = async (id: string) => {
+      const { env } = await serviceOf({ leads: [{ lead_id: id }] });
+      expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
+    };
+    for (const id of ['1', '2', '3']) await night(id);
+    const done = await cli(['compact', 'lake/leads'], { cwd });
+    expect(done).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringMatching(/^lake\/leads: run \S+ has large files for small ones\n$/),
+    });
+    expect((await cli(['files', 'lake/leads'], { cwd })).stdout.trim().split('\n')).toHaveLength(1);
+    const again = await cli(['compact', 'lake/leads'], { cwd });
+    expect(again).toMatchObject({ code: 0, stderr: 'lake/leads: no partition has several small files\n' });
+    const elsewhere = await cli(['compact', 'lake/leads', '--state-dir', 'other'], { cwd });
+    expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining('E_STATE_LOG') });
+    expect((await cli(['runs', 'lake/leads'], { cwd })).stdout).toMatch(/published .* compact +3 +1 +1 /);
+    expect(await cli(['verify', 'lake/leads'], { cwd })).toMatchObject({ code: 0 });
+    await night('4');
+    expect(await duckdb(`SELECT lead_id FROM '${cwd}/lake/leads/*.parquet' ORDER BY 1`)).toHaveLength(4);
+    expect(await cli(['compact', 'lake'], { cwd })).toMatchObject({ code: 1, stderr: expect.stringContaining('E_SINK_FOREIGN') });
+  });
+});
+
 describe('files', () => {
   test('prints a query with the columns of all runs, and the types of those in folders', async () => {
     const cwd = await temporaryFolder();

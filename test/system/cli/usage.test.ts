@@ -8,7 +8,8 @@ import { service, testKey } from '../../support/services.js';
 import { folderWith, temporaryFolder } from '../../support/temporary.js';
 import { toCsv, workplace } from './support.js';
 
-const commands = 'init, run, validate, doctor, explain, explain-row, preview, test, fetch, verify, rollback, runs, serve, schema, demo';
+const commands =
+  'init, run, validate, doctor, explain, explain-row, preview, test, fetch, verify, rollback, compact, runs, serve, schema, demo';
 const help = 'See `leadstream --help` and the help of the command.';
 
 describe('a command line', () => {

@@ -7,7 +7,7 @@ import { describe, expect, test } from '@jest/globals';
 import { tableFiles, tableRuns, TableSets, verifyTable } from '../../../src/lake/index.js';
 import { Pointer } from '../../../src/lake/pointer.js';
 import { loadPipelines } from '../../../src/plan/index.js';
-import { rollbackTable, runPipeline } from '../../../src/run/index.js';
+import { compactTable, rollbackTable, runPipeline } from '../../../src/run/index.js';
 import { parquetSink } from '../../../src/sinks/parquet.js';
 import { isRemote, jsonIn, Stores, type ObjectStore } from '../../../src/store/index.js';
 import { cli, startCli } from '../../support/cli.js';
@@ -28,6 +28,7 @@ interface Night {
   readonly users_expect?: string;
   readonly top?: string;
   readonly table?: 'plain' | 'iceberg' | 'delta';
+  readonly mode?: string;
 }
 
 /** Two tables that the two pipelines of one file publish together. */
@@ -42,11 +43,11 @@ class Pair {
     return new Pair(place === 'S3' ? `s3://${bucket}/${randomUUID()}` : join(folder, 'night'), folder);
   }
 
-  text({ users_expect = '{}', top = 'publish: together', table = 'plain' }: Partial<Night>): string {
+  text({ users_expect = '{}', top = 'publish: together', table = 'plain', mode = 'replace' }: Partial<Night>): string {
     const bodies = (['leads', 'users'] as const).map(
       (from) =>
         `${top}\nfrom: ${from}\nsteps:\n  - dedupe: {}\nexpect: ${from === 'users' ? users_expect : '{}'}\n` +
-        `rejects: { path: '${this.folder}/${from}.ndjson' }\nto:\n  - parquet: { path: '${this.path}/${from}', keep: 3, permissions: '0640', table: ${table} }`,
+        `rejects: { path: '${this.folder}/${from}.ndjson' }\nto:\n  - parquet: { path: '${this.path}/${from}', keep: 3, permissions: '0640', table: ${table}, mode: ${mode} }`,
     );
     return bodies.map((body, index) => pipelineText(body).replace(/^name: .*/m, `name: p${index}`)).join('\n---\n');
   }
@@ -135,6 +136,26 @@ async function rowsOf(files: string): Promise<readonly string[]> {
 const night = (name: string, more: Partial<Night> = {}): Night => ({ leads: [`${name}1`, `${name}2`], users: [name], ...more });
 
 function testsOf(place: 'S3' | 'this machine'): void {
+  test('are compacted one by one, and go back together', async () => {
+    const pair = await Pair.new(place);
+    await pair.published(night('a'));
+    await pair.published({ ...night('b'), mode: 'append' });
+    const sorted = async () => (await pair.both()).map((ids) => [...ids].sort());
+    const before = await sorted();
+    const at = { stateDir: join(pair.folder, 'state') };
+    const { to } = await compactTable(`${pair.path}/leads`, at);
+    expect((await tableFiles(`${pair.path}/leads`)).files).toHaveLength(1);
+    expect(await sorted()).toEqual(before);
+    expect((await tableRuns(`${pair.path}/users`)).map(({ run }) => run)).not.toContain(to);
+    await pair.check();
+    expect(await rollbackTable(pair.path, at)).toMatchObject({ from: to });
+    expect((await tableFiles(`${pair.path}/leads`)).files).toHaveLength(2);
+    expect(await sorted()).toEqual(before);
+    await pair.published({ ...night('c'), mode: 'append' });
+    await expect(compactTable(pair.path, at)).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    await pair.check();
+  });
+
   test('appear at once, every night, for a reader that polls', async () => {
     const pair = await Pair.new(place);
     const seen = new Set<string>();

@@ -1,0 +1,141 @@
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import type { Row } from '../../../src/core/index.js';
+import { tableFiles, tableRuns } from '../../../src/lake/index.js';
+import { compactTable, rollbackTable } from '../../../src/run/index.js';
+import { parquet } from '../../../src/sinks/index.js';
+import { Stores, type ObjectStore } from '../../../src/store/index.js';
+import { duckdb } from '../../support/duckdb.js';
+import { seaweedfsMissing } from '../../support/seaweedfs.js';
+import { column } from '../../support/sinks.js';
+import { temporaryFolder } from '../../support/temporary.js';
+import { kinds, type Kind, type Place, Tested } from '../../support/tested-table.js';
+
+const columns = [
+  ...[column('id', 'text', { source: 'id' }), column('day', 'date'), column('n', 'integer'), column('x', 'decimal')],
+  ...[column('at', 'timestamp'), column('flag', 'flag')],
+];
+const later = [...columns, column('note', 'text')];
+const texts = ['', 'ä😀', 'null', "it's", '\u{10ffff}'];
+
+/** Rows of a night, of two days and an unknown one, with values that are easily lost, in no order. */
+function night(number: number): readonly Row[] {
+  return Array.from({ length: 7 }, (_, index) => ({
+    id: `${number}-${9 - index}`,
+    day: ['20240101', '20240102', ''][index % 3] ?? null,
+    n: ['9223372036854775807', '', '-1'][(index + number) % 3] ?? null,
+    x: ['-0', '1e300', ''][index % 3] ?? null,
+    at: String(1_700_000_000 + number),
+    flag: ['yes', 'no', ''][(index + number) % 3] ?? null,
+    ...(number > 1 && { note: texts[(index + number) % texts.length] ?? null }),
+  }));
+}
+
+/** The rows of each partition in the order of the manifest, as DuckDB reads the files. */
+async function rowsOf(table: Tested): Promise<unknown> {
+  const published = (await tableRuns(table.path)).find(({ state }) => state === 'published');
+  const folder = await temporaryFolder();
+  const rows: Record<string, unknown[]> = {};
+  for (const [index, { name }] of (published?.manifest.files ?? []).entries()) {
+    const path = join(folder, `${index}.parquet`);
+    await table.objects.download(name, path);
+    const partition = name.replace(/^data\/[^/]+\//, '').replace(/[^/]*$/, '');
+    const found = await duckdb(`SELECT * FROM read_parquet('${path}', hive_partitioning = false)`);
+    (rows[partition] ??= []).push(...found.map((row) => ({ note: null, ...row })));
+  }
+  return rows;
+}
+
+/** Stores that do something before a data file is uploaded, once. */
+function uploading(before: () => Promise<unknown>): Stores {
+  const stores = new Stores();
+  const at = stores.at.bind(stores);
+  let first = before;
+  stores.at = (root, mode) => {
+    const store = at(root, mode);
+    const upload: ObjectStore['upload'] = async (key, file) => {
+      const once = first;
+      first = () => Promise.resolve();
+      await once();
+      await store.upload(key, file);
+    };
+    return new Proxy(store, {
+      get: (_, name: keyof ObjectStore) => {
+        const value = store[name];
+        return name === 'upload' ? upload : typeof value === 'function' ? value.bind(store) : value;
+      },
+    });
+  };
+  return stores;
+}
+
+const all: readonly (readonly [Kind, Place])[] = [['plain', 'folder'], ...kinds];
+const suite = seaweedfsMissing === undefined ? describe : describe.skip;
+
+suite.each(all)(`a table (%s) in a %s that is compacted ${seaweedfsMissing ?? ''}`, (kind, place) => {
+  const append = { mode: 'append', partition_by: ['day'], keep: 5 } as const;
+
+  /** Nights that append, the third with one more column. */
+  async function appended() {
+    const table = await Tested.at(kind, place);
+    for (const number of [0, 1, 2]) await table.run(append, night(number), undefined, number > 1 ? later : columns);
+    const { files } = await tableFiles(table.path);
+    return { table, stateDir: join(table.folder, 'state'), files, rows: await rowsOf(table) };
+  }
+
+  test('has the same rows in fewer files, and goes on as if it were not', async () => {
+    const { table, stateDir, files, rows } = await appended();
+    const { from, to } = await compactTable(table.path, { stateDir });
+    expect([from, files.length, (await tableFiles(table.path)).files.length]).toEqual(['run-0003', 9, 3]);
+    expect(await rowsOf(table)).toEqual(rows);
+    await table.check();
+    expect(await compactTable(table.path, { stateDir })).toEqual({ from: to, to, evidence: 'sha256' });
+    const next = [...night(1), { id: 'new', day: '20240101' }];
+    const done = await table.run(append, next, undefined, later);
+    expect(done).toMatchObject({ rows: 1, unchanged: 7, changed: 0, total: 22 });
+    await table.check();
+    // The next run, and the compaction.
+    for (const run of [to, 'run-0003']) expect(await rollbackTable(table.path, { stateDir })).toMatchObject({ to: run });
+    expect((await tableFiles(table.path)).files).toEqual(files);
+    expect(await rowsOf(table)).toEqual(rows);
+    await table.check();
+  });
+
+  test('stays as it is when a file is not what its run wrote', async () => {
+    const { table, stateDir, files } = await appended();
+    const name = (await tableRuns(table.path))[0]?.manifest.files[0]?.name ?? '';
+    const bytes = (await table.objects.read(name))?.bytes ?? Buffer.alloc(0);
+    bytes.writeUInt8(bytes.readUInt8(9) ^ 1, 9);
+    await (place === 'folder' ? writeFile(join(table.path, name), bytes) : table.objects.put(name, bytes.toString('latin1')));
+    await expect(compactTable(table.path, { stateDir })).rejects.toMatchObject({ code: 'E_GATE_VERIFY' });
+    expect((await tableFiles(table.path)).files).toEqual(files);
+  });
+
+  test('is left to whoever else writes to it', async () => {
+    const { table, stateDir } = await appended();
+    const isLinked = kind === 'plain' && place === 'folder';
+    const other = isLinked ? await parquet({ path: table.path }) : undefined;
+    const stores = uploading(() => table.run(append, [{ id: 'other', day: '20240101' }], undefined, later));
+    await expect(compactTable(table.path, { stateDir, stores })).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    await other?.abort();
+    expect((await tableFiles(table.path)).files).toHaveLength(isLinked ? 9 : 10);
+    await table.check();
+  });
+
+  test('keeps the permissions and the compression of its files', async () => {
+    const table = await Tested.at(kind, place);
+    const how = { ...append, permissions: '0640', compression: 'snappy' } as const;
+    for (const number of [0, 1]) await table.run(how, night(number));
+    await compactTable(table.path, { stateDir: join(table.folder, 'state') });
+    const { files } = await tableFiles(table.path);
+    const [file = ''] = files;
+    if (place === 'folder') expect((await stat(file)).mode & 0o777).toBe(0o640);
+    const copy = join(await temporaryFolder(), 'copy.parquet');
+    await table.objects.download(
+      place === 'folder' && kind === 'plain' ? file.split('/').slice(-2).join('/') : file.slice(table.path.length + 1),
+      copy,
+    );
+    expect(await duckdb(`SELECT DISTINCT compression FROM parquet_metadata('${copy}')`)).toEqual([{ compression: 'SNAPPY' }]);
+  });
+});
