@@ -113,6 +113,7 @@ export interface RollbackOptions extends TableAccess {
   readonly stateDir?: string;
 }
 
+/** The options of `compactTable`. */
 export interface CompactOptions extends Omit<RollbackOptions, 'to'> {
   /** Stops a compaction; nothing is published. */
   readonly signal?: AbortSignal;

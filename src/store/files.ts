@@ -1,5 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { constants, copyFile, link, open, readdir, rename, stat, unlink, lstat, mkdir, rmdir, type FileHandle } from 'node:fs/promises';
+import {
+  chmod,
+  constants,
+  copyFile,
+  link,
+  open,
+  readdir,
+  rename,
+  stat,
+  unlink,
+  lstat,
+  mkdir,
+  rmdir,
+  type FileHandle,
+} from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
 import { SinkError } from '../core/index.js';
@@ -92,7 +106,7 @@ export async function replaceFile(path: string, data: string, mode: number, dura
   if (durable) await syncFolder(dirname(path));
 }
 
-/** Gives an open file or folder its permissions, if the umask or somebody changed them: Node's permission model forbids it. */
+/** Gives an open file its permissions, if the umask or somebody changed them: Node's permission model forbids it. */
 export async function setMode(file: FileHandle, mode: number): Promise<void> {
   if (((await file.stat()).mode & 0o777) !== mode) await file.chmod(mode);
 }
@@ -169,8 +183,7 @@ async function make(folder: string): Promise<boolean> {
 /** Lets everyone who may read the files of a folder enter it, and its owner write. */
 export async function openTo(folder: string, permissions: number): Promise<void> {
   const mode = permissions | ((permissions & 0o444) >> 2) | 0o300;
-  const set = async () => closing(await open(folder), (opened) => setMode(opened, mode));
-  await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, set);
+  await attempt('E_SINK_PATH', `cannot set the permissions of ${folder}`, () => chmod(folder, mode));
 }
 
 async function isFolder(path: string): Promise<boolean> {
