@@ -68,7 +68,10 @@ export async function compact(path: string, { runId, runLog, stores, scratch, si
   }
 }
 
-/** Rewrites files in the order of the manifest, and their rows in theirs; in a partition with large files, those come first. Memory: a row group that is read, and one that is written. */
+/**
+ * Rewrites files in the order of the manifest, and their rows in theirs; in a partition with large files, those come first.
+ * Memory: a row group that is read, and one that is written.
+ */
 async function compacted(
   landing: Landing,
   before: Manifest,

@@ -20,7 +20,7 @@ export async function show(pointer: Pointer): Promise<void> {
     const state = await pointer.read();
     if (state === undefined || state.content.current.id === 0) return;
     const { current, kept } = state.content;
-    // Counting begins anew when a pointer is lost, but runs are never the same.
+    // An older pointer that somebody restored counts on from there, but runs are never the same.
     const nameOf = ({ id, tables }: typeof current) => `${id}-${runsOf(tables).at(-1)}`;
     const folder = link.folder(nameOf(current));
     await attempt('E_SINK_WRITE', `cannot create ${folder}`, () => create(folder, pointer, state));

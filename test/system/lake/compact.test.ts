@@ -102,8 +102,10 @@ suite.each(all)(`a table (%s) in a %s that is compacted ${seaweedfsMissing ?? ''
     await table.check();
   });
 
-  test('stays as it is when a file is not what its run wrote', async () => {
+  test('stays as it is when it is stopped, or a file is not what its run wrote', async () => {
     const { table, stateDir, files } = await appended();
+    const stopped = compactTable(table.path, { stateDir, signal: AbortSignal.abort() });
+    await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
     const name = (await tableRuns(table.path))[0]?.manifest.files[0]?.name ?? '';
     const bytes = (await table.objects.read(name))?.bytes ?? Buffer.alloc(0);
     bytes.writeUInt8(bytes.readUInt8(9) ^ 1, 9);

@@ -189,6 +189,22 @@ suite.each(kinds)(`a table (%s) in a %s ${seaweedfsMissing ?? ''}`, (kind, place
     expect(await table.keys()).toEqual(before);
   });
 
+  test('is cleared of an upload that was cut and arrives after its run has ended', async () => {
+    const table = await Tested.at(kind, place);
+    await table.run({}, rowsOf('20240101', 'a'));
+    const stores = new Stores();
+    const at = stores.at.bind(stores);
+    stores.at = (root) => {
+      const upload: ObjectStore['upload'] = () => Promise.reject(new SinkError('E_SINK_WRITE', 'the connection was cut'));
+      return new Proxy(at(root), { get: (target, name: keyof ObjectStore) => (name === 'upload' ? upload : bound(target, name)) });
+    };
+    await expect(table.run({}, rowsOf('20240101', 'b'), stores)).rejects.toMatchObject({ code: 'E_SINK_WRITE' });
+    await table.objects.put(`data/${table.lastRun}/part-00000.parquet`, 'late');
+    await table.run({}, rowsOf('20240101', 'c'));
+    expect((await table.keys('data/')).filter((key) => key.includes('run-0002'))).toEqual([]);
+    await table.check();
+  });
+
   test('is published where nothing may be removed, with a warning', async () => {
     const table = await Tested.at(kind, place);
     const stores = new Stores();
