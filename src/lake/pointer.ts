@@ -112,7 +112,6 @@ export class Pointer {
   announce(table: string, announced: Announced): void {
     if (this.#phase !== 'open') throw this.#failure;
     this.#announced.set(table, announced);
-    this.#proceed();
   }
 
   /** Takes back what was announced. @returns Whether it may be committed all the same. */
@@ -122,22 +121,18 @@ export class Pointer {
     return this.#end.then(Boolean, (failure: unknown) => !isLocked(failure));
   }
 
-  /** Commits the tables of all runs once those that change any wait. @throws {LeadstreamError} `E_RUN_TOGETHER` after `fail`; `E_RUN_LOCKED`. */
+  /** Commits the tables of all runs once each of these waits. @throws {LeadstreamError} `E_RUN_TOGETHER` after `fail`; `E_RUN_LOCKED`. */
   async commit(run: string): Promise<PointerState> {
     this.#waiting.add(run);
-    this.#proceed();
+    if (this.#phase === 'open' && this.written.every((table) => this.#waiting.has(this.#announced.get(table)?.run ?? ''))) {
+      this.#phase = 'committing';
+      this.#settle(this.#commit());
+    }
     if (this.#phase === 'open') this.held();
     // Each run has an error of its own, which gets its report.
     return this.#end.catch((failure: unknown) => {
       throw reworded(failure, reasonOf(failure));
     });
-  }
-
-  #proceed(): void {
-    const isReady = (one: Announced | undefined) => one && (one.change === undefined || this.#waiting.has(one.run));
-    if (this.#phase !== 'open' || this.#waiting.size === 0 || !this.written.every((table) => isReady(this.#announced.get(table)))) return;
-    this.#phase = 'committing';
-    this.#settle(this.#commit());
   }
 
   /** Gives the publication up, unless the commit has begun. */
@@ -170,6 +165,7 @@ export class Pointer {
     const [base] = all.flatMap(([, each]) => each.base?.state ?? []);
     if (base === undefined || all.some(([, each]) => each.base?.state.etag !== base.etag)) throw lostTo(this.path);
     const changes = all.flatMap(([table, { change }]) => (change ? [{ table, ...change }] : []));
+    if (changes.length === 0) return base;
     const { current, sequence } = base.content;
     const changed = Object.fromEntries(changes.map(({ table, runId: run, sha256 }) => [table, { run, sha256 }]));
     const next = { id: sequence + 1, replaced: current.id, tables: { ...current.tables, ...changed } };
@@ -212,7 +208,7 @@ export class PointerFormat implements TableFormat<PointerState> {
   /** A table that joins others begins like one without a pointer. */
   async load(): Promise<PointerVersion | undefined> {
     const found = await this.pointer.read();
-    const isKnown = this.table === '' || this.#isCreated || found?.content.current.tables[this.table];
+    const isKnown = this.table === '' || this.#isCreated || (found && tablesOf(found.content).includes(this.table));
     return found && isKnown ? this.versionOf(found) : undefined;
   }
 
@@ -288,8 +284,14 @@ export async function sharedPointer(objects: ObjectStore, stores: ObjectStores):
 /** Returns the pointer of tables that are published together. */
 export async function pointerOfSeveral(objects: ObjectStore): Promise<Pointer | undefined> {
   const found = await objects.read(pointerKey);
-  const tables = Object.keys(content().safeParse(jsonIn(found?.bytes.toString('utf8') ?? '')).data?.current.tables ?? { '': {} });
+  const { data } = content().safeParse(jsonIn(found?.bytes.toString('utf8') ?? ''));
+  const tables = data ? tablesOf(data) : [''];
   return tables.includes('') ? undefined : new Pointer(objects, tables);
+}
+
+/** The tables that are published, or were before a rollback to when they had not joined yet. */
+function tablesOf({ current, kept }: Content): readonly string[] {
+  return [...new Set([current, ...kept].flatMap(({ tables }) => Object.keys(tables)))];
 }
 
 /** The runs of tables, in the order of time. */

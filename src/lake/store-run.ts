@@ -118,11 +118,16 @@ export class StoreRun implements Landing {
   }
 
   async commit(): Promise<void> {
-    if (this.#change === undefined) return;
+    const { format } = this.table;
+    if (this.#change === undefined) {
+      // Together with others, a table that stays as it is counts as published only if they are.
+      if (format instanceof PointerFormat) await format.pointer.commit(this.context.runId);
+      return;
+    }
     this.#isUndecided = true;
     try {
-      this.#committed = await this.table.format.commit(this.base, this.#change);
-      if (this.table.format instanceof PointerFormat) await show(this.table.format.pointer);
+      this.#committed = await format.commit(this.base, this.#change);
+      if (format instanceof PointerFormat) await show(format.pointer);
     } catch (failure) {
       this.#isUndecided = !isLocked(failure);
       throw failure;

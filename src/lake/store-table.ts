@@ -81,10 +81,10 @@ export class StoreTable {
     return { manifest, isUnchanged: sha256Text(text) === sha256, text };
   }
 
-  /** @throws {SinkError} `E_SINK_FOREIGN` if there is no table. */
-  async version(): Promise<TableVersion> {
+  /** @param run Which it may keep without a current one. @throws {SinkError} `E_SINK_FOREIGN` if there is no table. */
+  async version(run?: string): Promise<TableVersion> {
     const version = await this.format.load();
-    if (version?.current) return version;
+    if (version?.current ?? version?.kept.some((each) => each.run === run)) return version;
     throw new SinkError('E_SINK_FOREIGN', `${this.path} is not a leadstream table: no run has committed there`);
   }
 

@@ -101,7 +101,7 @@ async function verifyRun(table: Table, { run, stateDir }: VerifyOptions): Promis
 
 /** Objects that the version does not name are no difference: readers do not see them. */
 async function verifyStored(table: StoreTable, { run, stateDir, scratch: folder = tmpdir() }: VerifyOptions): Promise<Verification> {
-  const version = await table.version();
+  const version = await table.version(run);
   const { current: published, kept } = version;
   const looked = run === undefined ? published : [published, ...kept].find((each) => each?.run === run);
   if (looked === undefined) throw new SinkError('E_SINK_RUN', `${table.path}: run ${run ?? ''} is not kept`);

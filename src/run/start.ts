@@ -143,13 +143,14 @@ export class Run {
     if (!this.#spools) return noSpools;
     const { baseUrl, auth, firstPage, maxPageBytes } = this.pipeline.connection;
     const { spoolMaxAgeMs: maxAgeMs } = this.pipeline;
+    const pipeline = this.#keeper;
     const folder = this.state.folder('spool');
     await sweepSpools(folder);
     if (maxAgeMs === undefined) return noSpools;
     const restart = !this.#spooling && (this.#spent || (this.options.restart ?? false));
     this.#spooling = true;
     const { runId, events } = this;
-    return new Spools({ folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes, restart, events });
+    return new Spools({ folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes, restart, events, pipeline });
   }
 
   async counts(): Promise<Counts | undefined> {
@@ -174,8 +175,13 @@ export class Run {
     if (!this.#spools || maxAgeMs === undefined || this.#spent || this.options.restart) return startedAt;
     const begun = await this.state.readBegun(name);
     if (begun === undefined || begun.startedAt > startedAt) return startedAt;
-    const source = sourceOf(plan.collection, connection.limit ?? defaults.limit, connection);
+    const source = sourceOf(plan.collection, connection.limit ?? defaults.limit, { ...connection, pipeline: this.#keeper });
     return (await spooledSince(this.state.folder('spool'), source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
+  }
+
+  /** While it waits for others, its pages stay; they read their own. */
+  get #keeper(): string | undefined {
+    return this.pipeline.together && this.pipeline.name;
   }
 
   /** Opening outputs would remove what logged commits need. On another day, the paths may differ. */

@@ -142,23 +142,25 @@ interface ServiceList {
 export interface SpooledSource extends ServiceList {
   readonly limit: number;
   readonly firstPage: number;
+  /** Name of a pipeline that keeps its pages while others of its file read the same list. */
+  readonly pipeline?: string | undefined;
 }
 
-export type SourceOptions = Pick<ClientOptions, 'baseUrl' | 'auth'> & Pick<PagingOptions, 'firstPage'>;
+export type SourceOptions = Pick<ClientOptions, 'baseUrl' | 'auth'> & Pick<PagingOptions, 'firstPage'> & Pick<SpooledSource, 'pipeline'>;
 
 /** Returns the source of a collection at a service, read with pages of `limit` rows. */
 export function sourceOf(collection: Collection, limit: number, options: SourceOptions): SpooledSource {
-  const { baseUrl, auth } = options;
-  return { baseUrl, account: accountOf(auth), collection, limit, firstPage: firstPageOf(collection, options) ?? 1 };
+  const { baseUrl, auth, pipeline } = options;
+  return { baseUrl, account: accountOf(auth), collection, limit, pipeline, firstPage: firstPageOf(collection, options) ?? 1 };
 }
 
 /** Names of the folders of sources: `<collection>-<32 hexadecimal digits>`. */
 const sourceName = /^[a-z]\w*-[0-9a-f]{32}$/;
 
 /** Returns the folder name of a source. @param key Secret to the spool folder, so that credentials cannot be guessed from the name. */
-export function nameOf({ limit, firstPage, ...list }: SpooledSource, key: Buffer): string {
+export function nameOf({ limit, firstPage, pipeline, ...list }: SpooledSource, key: Buffer): string {
   const { paging } = list.collection.served ?? {};
-  return countedName(list, key, [limit, firstPage, ...(paging ? [JSON.stringify(paging)] : [])]);
+  return countedName(list, key, [limit, firstPage, ...(paging ? [JSON.stringify(paging)] : []), ...(pipeline ? [pipeline] : [])]);
 }
 
 /** Returns the name of a list, however it is paged: its collection, and the head of a SHA-256 over everything that distinguishes lists. */

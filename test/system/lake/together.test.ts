@@ -29,6 +29,8 @@ interface Night {
   readonly top?: string;
   readonly table?: 'plain' | 'iceberg' | 'delta';
   readonly mode?: string;
+  /** The pipelines of the file. Default: both. */
+  readonly of?: readonly ('leads' | 'users')[];
 }
 
 /** Two tables that the two pipelines of one file publish together. */
@@ -43,13 +45,13 @@ class Pair {
     return new Pair(place === 'S3' ? `s3://${bucket}/${randomUUID()}` : join(folder, 'night'), folder);
   }
 
-  text({ users_expect = '{}', top = 'publish: together', table = 'plain', mode = 'replace' }: Partial<Night>): string {
-    const bodies = (['leads', 'users'] as const).map(
+  text({ users_expect = '{}', top = 'publish: together', table = 'plain', mode = 'replace', of = ['leads', 'users'] }: Partial<Night>) {
+    const bodies = of.map(
       (from) =>
         `${top}\nfrom: ${from}\nsteps:\n  - dedupe: {}\nexpect: ${from === 'users' ? users_expect : '{}'}\n` +
         `rejects: { path: '${this.folder}/${from}.ndjson' }\nto:\n  - parquet: { path: '${this.path}/${from}', keep: 3, permissions: '0640', table: ${table}, mode: ${mode} }`,
     );
-    return bodies.map((body, index) => pipelineText(body).replace(/^name: .*/m, `name: p${index}`)).join('\n---\n');
+    return fileOf(bodies);
   }
 
   async run(night: Night) {
@@ -128,9 +130,14 @@ class Pair {
   }
 }
 
+/** A file with the pipelines p0, p1 and so on. */
+function fileOf(bodies: readonly string[]): string {
+  return bodies.map((body, index) => pipelineText(body).replace(/^name: .*/m, `name: p${index}`)).join('\n---\n');
+}
+
 async function rowsOf(files: string): Promise<readonly string[]> {
-  const found = await duckdb(`SELECT COLUMNS('^(lead_id|uid)$') AS id FROM '${files}' ORDER BY id`);
-  return found.map(({ id }) => String(id));
+  const found = await duckdb(`SELECT COLUMNS('^(lead_id|uid)$') AS id FROM read_parquet('${files}')`);
+  return found.map(({ id }) => String(id)).sort();
 }
 
 const night = (name: string, more: Partial<Night> = {}): Night => ({ leads: [`${name}1`, `${name}2`], users: [name], ...more });
@@ -140,17 +147,16 @@ function testsOf(place: 'S3' | 'this machine'): void {
     const pair = await Pair.new(place);
     await pair.published(night('a'));
     await pair.published({ ...night('b'), mode: 'append' });
-    const sorted = async () => (await pair.both()).map((ids) => [...ids].sort());
-    const before = await sorted();
+    const before = await pair.both();
     const at = { stateDir: join(pair.folder, 'state') };
     const { to } = await compactTable(`${pair.path}/leads`, at);
     expect((await tableFiles(`${pair.path}/leads`)).files).toHaveLength(1);
-    expect(await sorted()).toEqual(before);
+    expect(await pair.both()).toEqual(before);
     expect((await tableRuns(`${pair.path}/users`)).map(({ run }) => run)).not.toContain(to);
     await pair.check();
     expect(await rollbackTable(pair.path, at)).toMatchObject({ from: to });
     expect((await tableFiles(`${pair.path}/leads`)).files).toHaveLength(2);
-    expect(await sorted()).toEqual(before);
+    expect(await pair.both()).toEqual(before);
     await pair.published({ ...night('c'), mode: 'append' });
     await expect(compactTable(pair.path, at)).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
     await pair.check();
@@ -249,6 +255,44 @@ function testsOf(place: 'S3' | 'this machine'): void {
     await pair.check();
   });
 
+  test('go back to before one of them joined, and forward, and are published again by either file', async () => {
+    const pair = await Pair.new(place);
+    const options = { stateDir: join(pair.folder, 'state') };
+    const published = async () => [...(await pair.rows('leads')), ...(await pair.rows('users').catch(() => []))];
+    await pair.published(night('1', { of: ['leads'] }));
+    await pair.published(night('2'));
+    const [joined] = await tableRuns(`${pair.path}/users`);
+    for (const to of [undefined, joined?.run, undefined]) {
+      await rollbackTable(pair.path, { ...options, to });
+      expect(await published()).toEqual(to === undefined ? ['11', '12'] : ['21', '22', '2']);
+    }
+    await expect(tableFiles(`${pair.path}/users`)).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    await pair.published(night('3', { mode: 'append' }));
+    expect(await published()).toEqual(['11', '12', '31', '32', '3']);
+    await rollbackTable(pair.path, options);
+    await pair.published(night('4', { of: ['leads'] }));
+    await pair.published(night('5'));
+    await pair.check();
+  });
+
+  test('may be read from one list, by the command, and by a program that runs their pipelines at once', async () => {
+    const pair = await Pair.new(place);
+    const from = await serviceOf({ leads: [{ lead_id: 'a', bridge_id: 'b' }], bridges: [{ id: 'b', title: 't' }] });
+    const steps = 'from: leads\nsteps:\n  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title] }';
+    const text = fileOf(
+      [steps, 'from: bridges', 'from: leads'].map(
+        (body, index) => `publish: together\n${body}\nto:\n  - parquet: { path: '${pair.path}/t${index}' }`,
+      ),
+    );
+    await writeFile(join(pair.folder, 'p.yaml'), text);
+    const env = { ...process.env, ...from.env };
+    expect(await cli(['run', 'p.yaml'], { cwd: pair.folder, env: env as never })).toMatchObject({ code: 0 });
+    const pipelines = await loadPipelines({ text, file: 'p.yaml' }, { env, baseDir: pair.folder });
+    const sets = new TableSets(pipelines);
+    await Promise.all(pipelines.map((each) => runPipeline(each, { sets })));
+    for (const table of ['t0', 't1', 't2']) expect(await verifyTable(`${pair.path}/${table}`)).toMatchObject({ rows: 1, differences: [] });
+  });
+
   test('are not mixed with tables of their own, nor with those of another file', async () => {
     const pair = await Pair.new(place);
     const alone = await Pair.new(place);
@@ -272,8 +316,8 @@ function testsOf(place: 'S3' | 'this machine'): void {
     expect(await run('--only', 'p1')).toMatchObject({ code: 2, stderr: expect.stringContaining('run all of them') });
     expect(await run()).toMatchObject({ code: 0, stderr: expect.stringMatching(/published: p0, p1\n$|published: p1, p0\n$/) });
     expect(await pair.both()).toEqual([['a'], ['b']]);
-    const failed = await run('--set', 'expect.min_rows=2');
-    expect(failed.code).toBe(65);
+    await writeFile(join(pair.folder, 'p.yaml'), pair.text({ users_expect: '{ min_rows: 2 }' }));
+    expect(await run()).toMatchObject({ code: 65, stderr: expect.stringMatching(/\nfailed: p1, p0\n$/) });
     await pair.check();
   });
 }
@@ -358,8 +402,6 @@ test.each([
   ['parquet: { path: s3://lake/n/leads }\nstore: { region: x }', 'have one store'],
 ])('a file whose tables cannot be published together is refused: %s', async (sink, message) => {
   const { env } = await serviceOf({});
-  const documents = ['parquet: { path: s3://lake/n/users }', sink].map((to, index) =>
-    pipelineText(`publish: together\nfrom: leads\nto:\n  - ${to}`).replace(/^name: .*/m, `name: p${index}`),
-  );
-  await expect(loadPipelines({ text: documents.join('\n---\n'), file: 'p.yaml' }, { env })).rejects.toThrow(message);
+  const text = fileOf(['parquet: { path: s3://lake/n/users }', sink].map((to) => `publish: together\nfrom: leads\nto:\n  - ${to}`));
+  await expect(loadPipelines({ text, file: 'p.yaml' }, { env })).rejects.toThrow(message);
 });
