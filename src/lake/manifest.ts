@@ -13,15 +13,20 @@ export const modes = ['replace', 'replace_partitions', 'append'] as const;
 export const dataFileName = /^(?:[^/=]+=[^/]+\/)*part-\d{5,}-[\w-]+\.parquet$/;
 
 /** Names in a table: ours, and those of writers that compacted one on a store, to other folders in Delta. */
-const storedName = /^(?:(?!\.{1,2}\/)[^/\0]+\/)*[^/\0]+\.parquet$/;
+const storedName = /^(?:(?!\.{1,2}\/)[^/\0]+\/)*[^/\0]+\.parquet(?:\.stored)?$/;
 
 export function dataFileNameOf(run: string, index: number): string {
   return `part-${String(index).padStart(5, '0')}-${run}.parquet`;
 }
 
-/** Returns the name of a data file in a table on a store. It never changes, whatever runs keep the file. */
-export function storedNameOf(run: string, folder: string, index: number): string {
-  return ['data', run, ...(folder === '' ? [] : [folder]), `part-${String(index).padStart(5, '0')}.parquet`].join('/');
+/**
+ * Returns the name of a data file in a table on a store. It never changes, whatever runs keep the file.
+ *
+ * @param isViewed Whether readers have links to the files of one run, as in `view.ts`: a glob for `*.parquet` must find nothing else.
+ */
+export function storedNameOf(run: string, folder: string, index: number, isViewed: boolean): string {
+  const file = `part-${String(index).padStart(5, '0')}.parquet${isViewed ? '.stored' : ''}`;
+  return ['data', run, ...(folder === '' ? [] : [folder]), file].join('/');
 }
 
 /** Returns the folder of the partition that a data file belongs to: `a=1/b=x`, empty without partitions. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { amount, GateError, SinkError, type OutputColumn } from '../core/index.js';
-import { type Action, attempt, isLocked, PartialFile, removeFile, ScratchFolder } from '../store/index.js';
+import { type Action, attempt, isLocked, isRemote, PartialFile, removeFile, ScratchFolder } from '../store/index.js';
 import type { TableChange, TableVersion } from './format.js';
 import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
 import { storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
@@ -64,7 +64,8 @@ export class StoreRun implements Landing {
   }
 
   async create(folder: string, index: number) {
-    return { name: storedNameOf(this.context.runId, folder, index), file: await this.#local() };
+    const isViewed = this.kind === 'plain' && !isRemote(this.path);
+    return { name: storedNameOf(this.context.runId, folder, index, isViewed), file: await this.#local() };
   }
 
   /** Returns while up to `maxUploads` files are on their way; a failure is reported by a later call. */

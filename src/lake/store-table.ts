@@ -154,7 +154,8 @@ export class StoreTable {
         throw new SinkError('E_SINK_FOREIGN', `${this.path} has run ${committed} of a table that is no longer there; ${remedy}`);
       }
       // What a first run left that was killed.
-      if (key.startsWith(ownFolder) || /^data\/[\w-]+\/(?:.*\/)?part-\d{5}\.parquet$|^metadata\/[^/]+\.avro$/.test(key)) continue;
+      if (key.startsWith(ownFolder) || /^data\/[\w-]+\/(?:.*\/)?part-\d{5}\.parquet(?:\.stored)?$|^metadata\/[^/]+\.avro$/.test(key))
+        continue;
       throw new SinkError('E_SINK_FOREIGN', `${this.path} has ${key}, which is not part of it; choose another path, or move that away`);
     }
   }

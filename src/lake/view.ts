@@ -42,11 +42,11 @@ async function create(path: string, pointer: Pointer, state: PointerState): Prom
   for (const table of Object.keys(state.content.current.tables)) {
     const objects = objectsAt(join(pointer.path, table));
     for (const file of (await new PointerFormat(objects, pointer, table).versionOf(state)).files) {
-      const [folder, [, run]] = [join(draft, table, folderOf(file)), file.name.split('/')];
+      const [folder, [, run], [part]] = [join(draft, table, folderOf(file)), file.name.split('/'), basename(file.name).split('.')];
       const from = join(objects.root, file.name);
       if (!folders.has(folder)) await makeFolders(folder, draft, (await stat(from)).mode & 0o777);
       folders.add(folder);
-      await linked(from, join(folder, `${basename(file.name, '.parquet')}-${run}.parquet`));
+      await linked(from, join(folder, `${part}-${run}.parquet`));
     }
   }
   for (const folder of folders) await syncFolder(folder);

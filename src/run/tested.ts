@@ -56,7 +56,7 @@ function refuseOutside(folder: string, file: string, { outputs, document }: Chec
   throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(outside.place) }]);
 }
 
-/** Without waiting times, and without sinks that publish outside the file system. */
+/** Without waiting times and other pipelines, and without sinks that publish outside the file system. */
 function testing(pipeline: Pipeline): Pipeline {
   const { ratePerSecond: _, timeoutMs = longestMs, retry, ...connection } = pipeline.connection;
   const inFolder = (sink: PlannedSink) =>
@@ -70,6 +70,7 @@ function testing(pipeline: Pipeline): Pipeline {
       ...{ threads: 0, endWaitMs: 1, timeoutMs: Math.min(timeoutMs, longestMs), retry: { ...retry, baseMs: 1, capMs: 10 } },
     },
     plan: { ...pipeline.plan, sinks: pipeline.plan.sinks.map(inFolder) },
+    together: undefined,
   };
 }
 

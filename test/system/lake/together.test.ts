@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
@@ -9,7 +9,7 @@ import { Pointer } from '../../../src/lake/pointer.js';
 import { loadPipelines } from '../../../src/plan/index.js';
 import { compactTable, rollbackTable, runPipeline } from '../../../src/run/index.js';
 import { parquetSink } from '../../../src/sinks/parquet.js';
-import { isRemote, jsonIn, Stores, type ObjectStore } from '../../../src/store/index.js';
+import { isRemote, jsonIn, sha256Text, Stores, type ObjectStore } from '../../../src/store/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pageOf } from '../../support/pages.js';
@@ -84,6 +84,22 @@ class Pair {
     }
     for (const each of all) await each.actions(facts);
     return all;
+  }
+
+  /** Gives the data files of this machine the names that earlier versions gave them. */
+  async storedEarlier(): Promise<void> {
+    const pointer = join(this.path, '_latest.json');
+    let latest = await readFile(pointer, 'utf8');
+    for (const path of (await this.keys()).map((key) => join(this.path, key))) {
+      if (path.endsWith('.stored')) await rename(path, path.slice(0, -'.stored'.length));
+      if (!path.includes('/runs/')) continue;
+      const text = await readFile(path, 'utf8');
+      const older = text.replaceAll('.parquet.stored', '.parquet');
+      await writeFile(path, older);
+      latest = latest.replaceAll(sha256Text(text), sha256Text(older));
+    }
+    await writeFile(pointer, latest);
+    await rm(join(this.folder, 'state/runs.ndjson'));
   }
 
   async keys(): Promise<readonly string[]> {
@@ -357,6 +373,42 @@ describe('tables of this machine that are published together', () => {
       expect(await pair.moment()).toBe('3: leads,users');
       await pair.check();
     }
+  });
+
+  test('are read whole by a glob through their link, and by none next to it', async () => {
+    const pair = await Pair.new('this machine');
+    for (const name of '12') await pair.published(night(name));
+    await pair.published(night('3', { mode: 'append' }));
+    for (const files of ['leads/*', 'leads/**/*']) {
+      expect(await rowsOf(`${pair.path}/current/${files}.parquet`)).toEqual(['21', '22', '31', '32']);
+      await expect(rowsOf(`${pair.path}/${files}.parquet`)).rejects.toThrow('No files found');
+    }
+    const { files } = await tableFiles(`${pair.path}/leads`);
+    expect((await Promise.all(files.map(rowsOf))).flat().sort()).toEqual(['21', '22', '31', '32']);
+  });
+
+  test('go on from what earlier versions stored, whose data files end in .parquet', async () => {
+    const pair = await Pair.new('this machine');
+    for (const name of '12') await pair.published(night(name));
+    await pair.storedEarlier();
+    await pair.check();
+    const options = { stateDir: join(pair.folder, 'state') };
+    expect(await rollbackTable(pair.path, options)).toMatchObject({ evidence: 'sha256' });
+    await pair.published(night('3', { mode: 'append' }));
+    await compactTable(`${pair.path}/leads`, options);
+    expect((await pair.both()).flat()).toEqual(['11', '12', '31', '32', '1', '3']);
+    await pair.check();
+    await pair.published(night('1', { leads: ['11', '12', '31', '32'] }));
+    expect((await tableFiles(`${pair.path}/users`)).files).toEqual([expect.stringMatching(/\.stored$/)]);
+    await pair.check();
+  });
+
+  test('are tested one by one', async () => {
+    const cwd = await temporaryFolder();
+    const tests = '\ntests:\n  - { name: t, given: { leads: [{ lead_id: a }] }, expect: { files: { n/t0: { rows: [{ lead_id: a }] } } } }';
+    const bodies = [tests, ''].map((more, index) => `publish: together\nfrom: leads\nto:\n  - parquet: { path: n/t${index} }${more}`);
+    await writeFile(join(cwd, 'p.yaml'), fileOf(bodies));
+    expect(await cli(['test', 'p.yaml'], { cwd })).toMatchObject({ code: 0 });
   });
 
   test('are seen in folders that stay as long as the pointer keeps what it replaced', async () => {
