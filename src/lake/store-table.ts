@@ -54,7 +54,7 @@ export type Intent = z.output<ReturnType<typeof intent>>;
  * | key | content |
  * | --- | --- |
  * | `_latest.json`, `metadata/…` or `_delta_log/…` | the current version, in the words of the format |
- * | `data/RUN/a=1/part-00000.parquet` | data files of the run that wrote them; a name never changes |
+ * | `data/RUN/a=1/part-00000.parquet` | data files of the run that wrote them; a name never changes; `.parquet.stored` below a view |
  * | `_leadstream/runs/RUN.json`, `RUN.keys.bin` | manifest and key index of a run |
  * | `_leadstream/intents/RUN.json` | said before the first data file, removed after the commit |
  *
