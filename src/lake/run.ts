@@ -71,7 +71,12 @@ export class OpenedRun {
     const partitioning = partitionBy(columns, options.partition_by, context.runDate(), landing.kind);
     const { kept, names } = partitioning;
     const inFiles = kept.map((index) => itemAt(columns, index));
-    refuseTaken(at, inFiles, namesOf(partitioning.columns));
+    const results = partitioning.fields.filter(({ transform }) => transform !== 'identity');
+    refuseTaken(
+      at,
+      inFiles,
+      [...partitioning.columns, ...results].map(({ name }) => name),
+    );
     if (inFiles.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so none is left for the files`);
     checkFit(at, options.mode, landing.before, columns, names);
     const key = columns.filter(({ field }) => fields.includes(field));

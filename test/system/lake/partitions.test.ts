@@ -341,6 +341,18 @@ const levels: readonly [by: string, type: DeclaredType, rows: readonly [value: V
 ];
 
 describe('for Iceberg', () => {
+  test('a month and a column with one name are refused by name', async () => {
+    const with_ = [column('id'), column('ts', 'timestamp'), column('ts_month')];
+    const rows = [{ id: '1', ts: '1700000000', ts_month: 'x' }];
+    for (const by of [['month(ts)'], ['month(ts)', 'ts_month']]) {
+      const writing = write(await temporaryFolder(), { table: 'iceberg', partition_by: by }, rows, with_);
+      await expect(writing).rejects.toMatchObject({
+        code: 'E_SINK_VALUE',
+        message: expect.stringContaining('column ts_month have the same name'),
+      });
+    }
+  });
+
   test.each(levels)('%s of a %s makes a partition per result, and the column stays', (by, type, rows) => {
     const partitioning = partitionBy([output('id', 'text'), output('when', type)], [by], '2024-01-15', 'iceberg');
     const doubled = [...rows, ...rows].map(([value]) => value);
