@@ -62,10 +62,20 @@ export interface TableChange {
  */
 export interface TableFormat<T = unknown> {
   readonly kind: TableKind;
-  /** Returns the ids that columns will have in files, by name, if the format has ids. */
-  fieldIds?(base: TableVersion<T> | undefined, columns: readonly OutputColumn[]): ReadonlyMap<string, number>;
+  /**
+   * Returns the ids that columns will have in files, by name, if the format has ids.
+   *
+   * @throws {GateError} `E_GATE_SCHEMA` if other programs made a table of it that a run with these columns and partitions cannot write.
+   */
+  fieldIds?(
+    base: TableVersion<T> | undefined,
+    columns: readonly OutputColumn[],
+    partitions: readonly PartitionField[],
+  ): ReadonlyMap<string, number>;
   /** Returns the current version; `undefined` if there is no table yet. */
   load(): Promise<TableVersion<T> | undefined>;
+  /** Refuses what other programs made of the table since our last run, as far as its rows would not be the same ones. @throws {SinkError} `E_SINK_FOREIGN`. */
+  check?(base: TableVersion<T>, mode: Manifest['mode']): void;
   /** Creates what the first commit replaces, if it needs that. */
   create?(): Promise<void>;
   /**

@@ -43,7 +43,7 @@ export interface Landing {
   readonly path: string;
   readonly kind: TableKind;
   /** As `TableFormat.fieldIds`. */
-  fieldIds?(columns: readonly OutputColumn[]): ReadonlyMap<string, number> | undefined;
+  fieldIds?(columns: readonly OutputColumn[], partitions: readonly PartitionField[]): ReadonlyMap<string, number> | undefined;
   /** The table before this run. */
   readonly before: Manifest | undefined;
   /** Opens a file for rows of a partition. @returns Its name in the manifest, too. */

@@ -82,7 +82,7 @@ export class OpenedRun {
     const key = columns.filter(({ field }) => fields.includes(field));
     const appending = options.mode === 'append' ? new Appending(at, await indexOf(landing, namesOf(key)), columns, key, kept) : undefined;
     const partitioned = kept.length < columns.length || (landing.kind === 'iceberg' && names.length > 0);
-    const ids = landing.fieldIds?.(inFiles);
+    const ids = landing.fieldIds?.(inFiles, partitioning.fields);
     const withIds = ids ? { ...encoding, fieldIds: ids } : encoding;
     this.#files = new DataFiles(landing, runId, engine, inFiles, {
       ...options,

@@ -4,7 +4,7 @@ import { type Action, attempt, isLocked, isRemote, PartialFile, removeFile, Scra
 import type { TableChange, TableVersion } from './format.js';
 import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
 import { storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
-import type { TableKind } from './partitions.js';
+import type { PartitionField, TableKind } from './partitions.js';
 import { PointerFormat } from './pointer.js';
 import { intentKey, keysKey, manifestKey, type Intent, type StoreTable } from './store-table.js';
 import { show } from './view.js';
@@ -44,6 +44,7 @@ export class StoreRun implements Landing {
       await table.format.create?.();
       base = await table.format.load();
     }
+    if (base) table.format.check?.(base, options.mode);
     const before = await runBefore(table, base, options, context);
     const scratch = await attempt('E_SINK_PATH', `cannot create a folder in ${folder}`, () => ScratchFolder.open(folder));
     const intent: Intent = { version: 1, run: context.runId, base: base?.sequence ?? -1, started_at: new Date().toISOString() };
@@ -59,8 +60,8 @@ export class StoreRun implements Landing {
     return this.table.format.kind;
   }
 
-  fieldIds(columns: readonly OutputColumn[]): ReadonlyMap<string, number> | undefined {
-    return this.table.format.fieldIds?.(this.base, columns);
+  fieldIds(columns: readonly OutputColumn[], partitions: readonly PartitionField[]): ReadonlyMap<string, number> | undefined {
+    return this.table.format.fieldIds?.(this.base, columns, partitions);
   }
 
   async create(folder: string, index: number) {

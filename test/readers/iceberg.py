@@ -4,6 +4,8 @@ usage: iceberg.py read METADATA SNAPSHOT...   prints the rows of snapshots by re
                                               find other rows than a full scan
        iceberg.py catalog URI WAREHOUSE CREDENTIAL NAME   prints the rows of each snapshot in a REST catalog, the oldest first
        iceberg.py overwrite URI WAREHOUSE CREDENTIAL NAME   replaces all files of a table in a REST catalog by pyiceberg, with the same rows
+       iceberg.py others URI WAREHOUSE CREDENTIAL TABLES   changes tables by pyiceberg, and prints the rows of all snapshots, and what else they have;
+                                              TABLES is JSON: [[name, change], ...]
        iceberg.py rewrite METADATA            replaces all files of the table by pyiceberg, with the same rows; prints the new metadata's path
 """
 
@@ -19,7 +21,12 @@ import duckdb_extension_avro
 import duckdb_extension_httpfs
 import duckdb_extension_iceberg
 from pyiceberg.expressions import EqualTo, GreaterThan, IsNull, LessThan
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
 from pyiceberg.table import StaticTable
+from pyiceberg.table.sorting import SortField, SortOrder
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import DateType, LongType, NestedField, StringType
 
 from values import text
 
@@ -114,18 +121,20 @@ def read(metadata, *snapshots):
     print(json.dumps(result))
 
 
-def in_catalog(uri, warehouse, credential, name):
+def client(uri, warehouse, credential):
     from pyiceberg.catalog.rest import RestCatalog
 
     variables = {"endpoint": "ENDPOINT_URL_S3", "region": "REGION", "access-key-id": "ACCESS_KEY_ID", "secret-access-key": "SECRET_ACCESS_KEY"}
     access = {f"s3.{key}": os.environ[f"AWS_{variable}"] for key, variable in variables.items()}
-    return RestCatalog("rest", uri=uri, warehouse=warehouse, credential=credential, **access).load_table(name), access
+    return RestCatalog("rest", uri=uri, warehouse=warehouse, credential=credential, **access), access
 
 
-def catalog(uri, warehouse, credential, name):
-    table, access = in_catalog(uri, warehouse, credential, name)
-    rows = [plain(table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()) for snapshot in table.snapshots()]
+def in_catalog(uri, warehouse, credential, name):
+    rest, access = client(uri, warehouse, credential)
+    return rest.load_table(name), access
 
+
+def attached(uri, warehouse, credential, access):
     endpoint, region, key, secret = access.values()
     connection = connected()
     connection.execute(
@@ -135,6 +144,13 @@ def catalog(uri, warehouse, credential, name):
     server = f"OAUTH2_SERVER_URI '{uri}/v1/oauth/tokens'"
     connection.execute(f"CREATE SECRET catalog (TYPE iceberg, CLIENT_ID '{client}', CLIENT_SECRET '{password}', {server})")
     connection.execute(f"ATTACH '{warehouse}' AS c (TYPE iceberg, ENDPOINT '{uri}', SECRET catalog, ACCESS_DELEGATION_MODE none)")
+    return connection
+
+
+def catalog(uri, warehouse, credential, name):
+    table, access = in_catalog(uri, warehouse, credential, name)
+    rows = [plain(table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()) for snapshot in table.snapshots()]
+    connection = attached(uri, warehouse, credential, access)
     current = plain(table.scan().to_arrow())
     assert plain(connection.execute(f"SELECT * FROM c.{name}").to_arrow_table()) == current, "DuckDB and pyiceberg read different rows"
     print(json.dumps(rows, default=str))
@@ -143,6 +159,81 @@ def catalog(uri, warehouse, credential, name):
 def overwrite(*where):
     table, _ = in_catalog(*where)
     table.overwrite(table.scan().to_arrow())
+
+
+def create(rest, name):
+    """As others do it: with a column that we do not have, a key, required columns, a partition, an order, and properties."""
+    key, day = NestedField(1, "id", StringType(), required=True), NestedField(2, "day", DateType(), doc="theirs")
+    fields = [NestedField(5, "extra", StringType()), key, day, NestedField(7, "n", LongType(), required=True)]
+    spec = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "day"))
+    order = SortOrder(SortField(2, IdentityTransform()))
+    rest.create_namespace_if_not_exists(name.split(".")[0])
+    rest.create_table(name, Schema(*fields, identifier_field_ids=[1]), partition_spec=spec, sort_order=order, properties={"owner": "them"})
+
+
+def change(table, what):
+    if what == "":
+        return
+    rows, schema, refs = table.scan().to_arrow(), table.update_schema(allow_incompatible_changes=True), table.manage_snapshots()
+    current = table.metadata.current_snapshot_id
+    if what in ("rename", "key"):
+        schema.rename_column({"rename": "n", "key": "id"}[what], "renamed").commit()
+    elif what in ("drop", "retype"):
+        schema.delete_column("n").commit()
+        if what == "retype":
+            table.update_schema().add_column("n", StringType()).commit()
+    elif what == "add":
+        schema.add_column("late", StringType()).commit()
+        table.overwrite(rows.append_column("late", [["x"] * len(rows)]))
+    elif what == "reorder":
+        schema.move_first("n").commit()
+    elif what == "identify":
+        schema.update_column("id", required=True)
+        schema.set_identifier_fields("id")
+        schema.commit()
+    elif what.startswith("spec"):
+        table.update_spec().add_field("n", IdentityTransform(), "n").commit()
+        if what == "spec":
+            table.overwrite(rows)
+    elif what == "sort order":
+        table.update_sort_order().asc("n", IdentityTransform()).commit()
+    elif what == "refs":
+        refs.create_tag(current, "audit", 10**12).create_branch(current, "main", 10**12, 10**11, 3).commit()
+    elif what == "properties":
+        table.transaction().set_properties(owner="them").commit_transaction()
+        schema.update_column("n", doc="theirs").commit()
+    elif what == "rows deleted":
+        table.delete("id = 'a'")
+    elif what == "rows appended":
+        table.append(rows.slice(0, 1).set_column(0, rows.field(0), [["z"]]))
+    elif what == "compacted":
+        table.overwrite(rows)
+
+
+def state(table, connection):
+    schema, rows = table.schema(), {}
+    for snapshot in table.snapshots():
+        rows[snapshot.summary["leadstream.run"] or "others"] = plain(table.scan(snapshot_id=snapshot.snapshot_id).to_arrow())
+    if rows:
+        rows["current"] = plain(table.scan().to_arrow())
+        assert plain(connection.execute(f"SELECT * FROM c.{'.'.join(table.name())}").to_arrow_table()) == rows["current"]
+    return {
+        "rows": rows,
+        "columns": [str(field) for field in schema.fields],
+        "identifiers": sorted(schema.identifier_field_names()),
+        "partitions": [f"{field.transform} {field.name}" for field in table.spec().fields],
+        "order": [str(field) for field in table.sort_order().fields],
+        "owner": table.properties.get("owner"),
+        "refs": {name: {**ref.model_dump(by_alias=True), "snapshot-id": None} for name, ref in table.refs().items()},
+    }
+
+
+def others(uri, warehouse, credential, tables):
+    rest, access = client(uri, warehouse, credential)
+    for name, what in json.loads(tables):
+        create(rest, name) if what == "create" else change(rest.load_table(name), what)
+    connection = attached(uri, warehouse, credential, access)
+    print(json.dumps([state(rest.load_table(name), connection) for name, _ in json.loads(tables)], default=str))
 
 
 def rewrite(metadata):
@@ -155,4 +246,4 @@ def rewrite(metadata):
     print(table.metadata_location)
 
 
-{"read": read, "catalog": catalog, "overwrite": overwrite, "rewrite": rewrite}[sys.argv[1]](*sys.argv[2:])
+{"read": read, "catalog": catalog, "overwrite": overwrite, "others": others, "rewrite": rewrite}[sys.argv[1]](*sys.argv[2:])

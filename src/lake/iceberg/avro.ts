@@ -1,18 +1,31 @@
 import { buffer } from 'node:stream/consumers';
 import type { Schema } from 'avsc';
+import { isMap } from '../../core/index.js';
 
 /** Reads an object container file: https://avro.apache.org/docs/1.12.0/specification/#object-container-files. Integers beyond 2^53 are bigints. */
-export async function readAvro(bytes: Buffer): Promise<{ readonly schema: unknown; readonly records: readonly unknown[] }> {
+export async function readAvro(bytes: Buffer): Promise<AvroContent> {
   const { streams, typeOf } = await exactAvro();
   let schema: unknown;
   const decoder = new streams.BlockDecoder({ parseHook: (written) => typeOf((schema = written)) });
-  let isWhole = false;
-  decoder.on('metadata', (_type, _codec, { sync }: { readonly sync: Buffer }) => (isWhole = bytes.subarray(-sync.length).equals(sync)));
+  let header: Header | undefined;
+  decoder.on('metadata', (_type, _codec, found: Header) => (header = found));
   const reading = decoder.toArray();
   decoder.end(bytes);
   const records: readonly unknown[] = await reading;
-  if (!isWhole) throw new Error('the file is cut');
-  return { schema, records };
+  // A file that ends between two blocks, or right after its header, is whole: who reads it has to know how much it has.
+  if (header === undefined || !bytes.subarray(-header.sync.length).equals(header.sync)) throw new Error('the file is cut');
+  return { schema, metadata: header.meta, records };
+}
+
+export interface AvroContent {
+  readonly schema: unknown;
+  readonly metadata: Readonly<Record<string, Buffer>>;
+  readonly records: readonly unknown[];
+}
+
+interface Header {
+  readonly meta: AvroContent['metadata'];
+  readonly sync: Buffer;
 }
 
 export async function writeAvro(schema: unknown, metadata: Readonly<Record<string, string>>, records: readonly unknown[]): Promise<Buffer> {
@@ -45,5 +58,7 @@ async function exactAvro() {
     fromJSON: BigInt,
     toJSON: Number,
   });
-  return { streams, typeOf: (schema: unknown) => Type.forSchema(schema as Schema, { registry: { long } }) };
+  // The registry has names only, and a type with a logical one, such as an instant, is no name.
+  const typeHook = (schema: Schema) => (isMap(schema) && schema.type === 'long' ? long : undefined);
+  return { streams, typeOf: (schema: unknown) => Type.forSchema(schema as Schema, { registry: { long }, typeHook }) };
 }

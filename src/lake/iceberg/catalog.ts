@@ -33,7 +33,8 @@ export type Requirement =
   | { readonly type: 'assert-last-assigned-field-id'; readonly 'last-assigned-field-id': number }
   | { readonly type: 'assert-current-schema-id'; readonly 'current-schema-id': number }
   | { readonly type: 'assert-last-assigned-partition-id'; readonly 'last-assigned-partition-id': number }
-  | { readonly type: 'assert-default-spec-id'; readonly 'default-spec-id': number };
+  | { readonly type: 'assert-default-spec-id'; readonly 'default-spec-id': number }
+  | { readonly type: 'assert-default-sort-order-id'; readonly 'default-sort-order-id': number };
 
 /** `TableUpdate` of the REST catalog. */
 export type Update =

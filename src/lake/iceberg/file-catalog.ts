@@ -18,8 +18,7 @@ export function fileCatalog(store: ObjectStore): Catalog {
       const found = await store.read(metadataKey(version));
       const metadata = tableMetadata(parseExact(found?.bytes ?? Buffer.of()), pathOf(version));
       if (metadata.properties?.[versionProperty] !== String(version)) throw foreign(store, metadataKey(version));
-      const hint = await store.read(hintKey);
-      if (hint?.bytes.toString() !== String(version)) await writeHint(store, version);
+      await writeHint(store, version);
       return { sequence: version, metadata, path: pathOf(version) };
     },
     // What is required of the base holds as long as no version follows it.
@@ -63,9 +62,14 @@ function foreign({ root }: ObjectStore, key: string): SinkError {
   return new SinkError('E_SINK_FOREIGN', `${root}/${key} was written by another program; tables with several writers need a REST catalog`);
 }
 
-/** The commit is done, whether the hint can be written or not. */
+/** The commit is done, whether the hint can be written or not. One that arrives late replaces another one than it has read, and is refused. */
 async function writeHint(store: ObjectStore, version: number): Promise<void> {
-  await store.put(hintKey, String(version)).catch(() => undefined);
+  const write = async () => {
+    const found = await store.read(hintKey);
+    if (found === undefined) await store.create(hintKey, String(version));
+    else if (!(Number(found.bytes) >= version)) await store.replace(hintKey, String(version), found.version);
+  };
+  await write().catch(() => undefined);
 }
 
 /** Applies the updates of a commit to table metadata, or creates it. */

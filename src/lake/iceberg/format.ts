@@ -1,8 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { type OutputColumn, SinkError } from '../../core/index.js';
 import { decided, isLocked, lostTo, type ObjectStore } from '../../store/index.js';
-import type { CommittedRun, TableChange, TableFormat, TableVersion } from '../format.js';
-import { keysBelow, prefixesOf } from '../store-table.js';
+import type { CommittedRun, PartitionField, TableChange, TableFormat, TableVersion } from '../format.js';
+import { type Manifest, manifestIn } from '../manifest.js';
+import { keysBelow, manifestKey, prefixesOf } from '../store-table.js';
 import type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
 import { dataFileOf, folderOf, partitionTypeOf } from './data-files.js';
 import {
@@ -16,11 +17,13 @@ import {
   writeManifests,
 } from './manifests.js';
 import type { PartitionSpec, Schema, Snapshot, SnapshotId, TableMetadata } from './metadata.js';
-import { schemaOf, specOf } from './schema.js';
+import { changesOf, checkPartitions, partitionsOf, restoredSchema, schemaOf, specOf } from './schema.js';
 
 export interface IcebergState {
   readonly table: CatalogTable;
   readonly groups: readonly FileGroup[];
+  /** The manifest of the current run. */
+  readonly before: Manifest | undefined;
 }
 
 type Version = TableVersion<IcebergState>;
@@ -38,8 +41,27 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     private readonly store: ObjectStore,
   ) {}
 
-  fieldIds(base: Version | undefined, columns: readonly OutputColumn[]): ReadonlyMap<string, number> {
-    return new Map(schemaOf(base?.state.table.metadata, columns).fields.map(({ name, id }) => [name, id]));
+  fieldIds(
+    base: Version | undefined,
+    columns: readonly OutputColumn[],
+    partitions: readonly PartitionField[],
+  ): ReadonlyMap<string, number> {
+    const { table, before } = base?.state ?? {};
+    if (table) checkPartitions(table.metadata, before, partitions);
+    return new Map(schemaOf(table?.metadata, before, columns).fields.map(({ name, id }) => [name, id]));
+  }
+
+  check({ state: { table, groups, before } }: Version, mode: Manifest['mode']): void {
+    const { metadata } = table;
+    const changes = before ? changesOf(metadata, historyOf(metadata).current, before) : [];
+    const remedy = 'change that back, or return to an earlier run with leadstream rollback';
+    if (changes.length > 0)
+      throw new SinkError('E_SINK_FOREIGN', `${this.store.root} was changed by another program: ${changes.join('; ')}; ${remedy}`);
+    if (mode === 'replace') return;
+    if (before) checkPartitions(metadata, undefined, partitionsOf(before));
+    const other = groups.find(({ specId }) => specId !== metadata['default-spec-id']);
+    if (other)
+      throw new SinkError('E_SINK_FOREIGN', `${this.store.root} has data files with other partitions than the table; rewrite them`);
   }
 
   async load(): Promise<Version | undefined> {
@@ -52,13 +74,15 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     const snapshot = currentOf(table.metadata);
     if (snapshot !== undefined && properties?.[writerProperty] === undefined)
       throw new SinkError('E_SINK_FOREIGN', `${root} is a table of another writer, with data that leadstream did not write`);
-    return this.#version(table, snapshot ? await this.#readable(snapshot) : []);
+    const { current } = historyOf(table.metadata);
+    return this.#version(table, snapshot ? await this.#readable(snapshot) : [], current && (await this.#manifest(runOf(current).run)));
   }
 
   async commit(base: Version | undefined, change: TableChange): Promise<Version> {
     const { root } = this.store;
     const metadata = base?.state.table.metadata;
-    const schema = schemaOf(metadata, change.columns);
+    const schema = schemaOf(metadata, base?.state.before, change.columns);
+    refuseNulls(root, schema, change);
     const spec = specOf(metadata, schema, change.partitions);
     const parent = metadata && currentOf(metadata)?.['snapshot-id'];
     // Below 2^53, so that programs which read JSON as most do keep it.
@@ -81,7 +105,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     const updates: readonly Update[] = [
       ...preparation(metadata, root, schema, spec),
       { action: 'add-snapshot', snapshot: { ...unlisted, 'manifest-list': `${root}/${keys.at(-1)}` } },
-      toMain(numbers['snapshot-id']),
+      toMain(metadata, numbers['snapshot-id']),
     ];
     const isDone = ({ snapshots = [] }: TableMetadata) => snapshots.some(({ summary }) => summary[runProperty] === change.runId);
     const table = await this.#commit(base?.state.table, updates, isDone).catch(async (failure: unknown) => {
@@ -91,36 +115,62 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     return this.#version(
       table,
       live.filter(({ entries }) => entries.length > 0),
+      change.manifest,
     );
   }
 
-  async restore({ state: { table } }: Version, run: string): Promise<Version> {
-    const target = historyOf(table.metadata).earlier.find(({ summary }) => summary[runProperty] === run);
-    if (target === undefined) throw new SinkError('E_SINK_RUN', `${this.store.root} has no snapshot of the run ${run}`);
+  async restore({ state: { table, before } }: Version, run: string): Promise<Version> {
+    const { metadata } = table;
+    const target = historyOf(metadata).earlier.find(({ summary }) => summary[runProperty] === run);
+    const manifest = await this.#manifest(run);
+    if (target === undefined || manifest === undefined)
+      throw new SinkError('E_SINK_RUN', `${this.store.root} has no snapshot and manifest of the run ${run}`);
     const groups = await this.#readable(target);
-    const { 'snapshot-id': id, 'schema-id': schemaId = table.metadata['current-schema-id'] } = target;
-    const updates: readonly Update[] = [{ action: 'set-current-schema', 'schema-id': schemaId }, toMain(id)];
-    return this.#version(await this.#commit(table, updates, (metadata) => metadata['current-snapshot-id'] === id), groups);
+    const { 'snapshot-id': id } = target;
+    const schema = restoredSchema(metadata, before, target);
+    const spec = specOf(metadata, schema, partitionsOf(manifest));
+    const updates = [...preparation(metadata, this.store.root, schema, spec), toMain(metadata, id)];
+    return this.#version(await this.#commit(table, updates, (found) => found['current-snapshot-id'] === id), groups, manifest);
   }
 
   /** What `dropped` runs wrote is left if a process was killed after this commit. */
-  async expire({ state: { table } }: Version, keep: number, dropped: readonly string[]): Promise<readonly string[]> {
-    const { snapshots = [], statistics = [] } = table.metadata;
-    const ids = expiredOf(table.metadata, keep).map((snapshot) => snapshot['snapshot-id']);
+  async expire({ state: { table: base } }: Version, keep: number, dropped: readonly string[]): Promise<readonly string[]> {
     const left = await keysBelow(this.store, dropped.flatMap(prefixesOf));
-    if (ids.length === 0 && left.length === 0) return [];
-    const [obsolete, reached] = [new Set(left), new Set<string>()];
-    for (const snapshot of snapshots) {
-      const id = snapshot['snapshot-id'];
-      const { paths, groups } = await readManifests(this.store, snapshot);
-      const files = groups.flatMap(({ entries }) => entries.map(({ data_file }) => data_file.file_path));
-      const others = statistics.filter((file) => file['snapshot-id'] === id).map((file) => file['statistics-path']);
-      const keys = ids.includes(id) ? obsolete : reached;
-      for (const path of [...files, ...paths, snapshot['manifest-list'], ...others]) keys.add(keyOf(this.store, path));
-    }
+    if (left.length === 0 && expiredOf(base.metadata, keep).length === 0) return [];
+    const named = new Map<SnapshotId, readonly string[]>();
+    const read = async ({ metadata: { snapshots = [], statistics = [] } }: CatalogTable) => {
+      for (const snapshot of snapshots) {
+        const id = snapshot['snapshot-id'];
+        if (named.has(id)) continue;
+        const { paths, groups } = await readManifests(this.store, snapshot);
+        const files = groups.flatMap(({ entries }) => entries.map(({ data_file }) => data_file.file_path));
+        const others = statistics.filter((file) => file['snapshot-id'] === id).map((file) => file['statistics-path']);
+        const all = [...files, ...paths, snapshot['manifest-list'], ...others];
+        named.set(
+          id,
+          all.map((path) => keyOf(this.store, path)),
+        );
+      }
+    };
+    await read(base);
+    // That took a while, in which others may have made branches and tags, which no requirement protects.
+    const table = await this.catalog.load();
+    if (table === undefined) return [];
+    const ids = expiredOf(table.metadata, keep).map((snapshot) => snapshot['snapshot-id']);
     const isDone = (metadata: TableMetadata) => !metadata.snapshots?.some((snapshot) => ids.includes(snapshot['snapshot-id']));
-    if (ids.length > 0) await this.#commit(table, [{ action: 'remove-snapshots', 'snapshot-ids': ids }], isDone);
-    return [...obsolete].filter((key) => !reached.has(key));
+    const after = ids.length === 0 ? table : await this.#commit(table, [{ action: 'remove-snapshots', 'snapshot-ids': ids }], isDone);
+    await read(after);
+    const { snapshots = [], refs = {} } = after.metadata;
+    const stay = new Set([...snapshots, ...Object.values(refs)].map((each) => each['snapshot-id']));
+    const reached = new Set([...stay].flatMap((id) => named.get(id) ?? []));
+    const obsolete = [...left, ...ids.flatMap((id) => named.get(id) ?? [])];
+    return [...new Set(obsolete)].filter((key) => !reached.has(key));
+  }
+
+  /** Reads the manifest of a run; `undefined` if it cannot be read. */
+  async #manifest(run: string): Promise<Manifest | undefined> {
+    const found = await this.store.read(manifestKey(run));
+    return found && manifestIn(found.bytes.toString('utf8'));
   }
 
   /** Returns the files of a snapshot, none of which needs more than a reader of Parquet. */
@@ -157,7 +207,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     });
   }
 
-  #version(table: CatalogTable, groups: readonly FileGroup[]): Version {
+  #version(table: CatalogTable, groups: readonly FileGroup[], before: Manifest | undefined): Version {
     const { current, earlier } = historyOf(table.metadata);
     const files = groups.flatMap(({ specId, entries }) =>
       entries.map(({ data_file: file }) => {
@@ -174,7 +224,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
       files,
       metadata: table.path,
       runs,
-      state: { table, groups },
+      state: { table, groups, before },
     };
   }
 }
@@ -222,7 +272,7 @@ function expiredOf(metadata: TableMetadata, keep: number): readonly Snapshot[] {
   return [...new Set([...ancestors, ...earlier])].filter(isExpired);
 }
 
-/** Whatever another writer changed since, snapshots, schema or partitioning, is a conflict. */
+/** Whatever another writer changed since, snapshots, schema, partitioning or order, is a conflict. */
 function requirementsOf(base: CatalogTable | undefined): readonly Requirement[] {
   if (base === undefined) return [{ type: 'assert-create' }];
   const { metadata } = base;
@@ -233,6 +283,7 @@ function requirementsOf(base: CatalogTable | undefined): readonly Requirement[] 
     { type: 'assert-last-assigned-field-id', 'last-assigned-field-id': metadata['last-column-id'] },
     { type: 'assert-default-spec-id', 'default-spec-id': metadata['default-spec-id'] },
     { type: 'assert-last-assigned-partition-id', 'last-assigned-partition-id': metadata['last-partition-id'] },
+    { type: 'assert-default-sort-order-id', 'default-sort-order-id': metadata['default-sort-order-id'] },
   ];
 }
 
@@ -255,8 +306,17 @@ function preparation(metadata: TableMetadata | undefined, location: string, sche
   return updates.filter((update) => update !== false);
 }
 
-function toMain(snapshotId: SnapshotId): Update {
-  return { action: 'set-snapshot-ref', 'ref-name': 'main', 'snapshot-id': snapshotId, type: 'branch' };
+/** The update replaces the whole reference, with its retention. */
+function toMain(metadata: TableMetadata | undefined, snapshotId: SnapshotId): Update {
+  return { action: 'set-snapshot-ref', 'ref-name': 'main', type: 'branch', ...metadata?.refs?.['main'], 'snapshot-id': snapshotId };
+}
+
+/** @throws {SinkError} `E_SINK_VALUE` if a run has no value where another program requires one. */
+function refuseNulls(root: string, { fields }: Schema, { added }: TableChange): void {
+  const hasNulls = (name: string) => added.some(({ statistics, rows }) => (statistics.get(name)?.nulls ?? rows) > 0);
+  const wrong = fields.find(({ name, required }) => required && hasNulls(name));
+  if (wrong)
+    throw new SinkError('E_SINK_VALUE', `${root} requires values of ${wrong.name}, by another program, and this run has rows without`);
 }
 
 /**

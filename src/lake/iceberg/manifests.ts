@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { schema, SinkError } from '../../core/index.js';
+import { isMap, schema, SinkError } from '../../core/index.js';
 import { type ObjectStore, writeOnce } from '../../store/index.js';
 import { readAvro, writeAvro } from './avro.js';
 import type { Snapshot } from './metadata.js';
@@ -9,9 +9,31 @@ const sequenceNumber = schema((z) => z.number().nullish());
 
 const id = schema((z) => z.union([z.number(), z.bigint()]));
 
-const manifestFile = schema((z) =>
-  z.object({ manifest_path: z.string(), partition_spec_id: z.number(), added_snapshot_id: id(), sequence_number: sequenceNumber() }),
+/** NaN if it is missing, as it may be in a list of format version 1. */
+const count = schema((z) =>
+  z
+    .number()
+    .nullish()
+    .transform((found) => found ?? Number.NaN),
 );
+
+const manifestFile = schema((z) =>
+  z.object({
+    manifest_path: z.string(),
+    manifest_length: z.number(),
+    partition_spec_id: z.number(),
+    content: z.number().default(0),
+    added_snapshot_id: id(),
+    sequence_number: sequenceNumber(),
+    added_files_count: count(),
+    existing_files_count: count(),
+    deleted_files_count: count(),
+    added_rows_count: count(),
+    existing_rows_count: count(),
+  }),
+);
+
+type ManifestFile = z.output<ReturnType<typeof manifestFile>>;
 
 const manifestEntry = schema((z) =>
   z.object({
@@ -45,23 +67,71 @@ export interface FileGroup {
   readonly entries: readonly ManifestEntry[];
 }
 
-/** Reads the manifests of a snapshot: their paths, and the entries that are not deleted, with the ids and numbers that they inherit. */
+/**
+ * Reads the manifests of a snapshot: their paths, and the entries that are not deleted, with the ids and numbers that they inherit.
+ *
+ * @throws {SinkError} `E_SINK_FOREIGN` if a file is missing, or is not what the one that names it says: another one, or shorter.
+ */
 export async function readManifests(store: ObjectStore, snapshot: Snapshot) {
-  const { records } = await readIceberg(store, snapshot['manifest-list']);
-  const manifests = records.map((record) => manifestFile().parse(record));
+  const manifests = await readList(store, snapshot);
   const groups: FileGroup[] = [];
   for (const manifest of manifests) {
-    const { schema: type, records } = await readIceberg(store, manifest.manifest_path);
-    const live = records.map((record) => manifestEntry().parse(record)).filter((entry) => entry.status !== status.deleted);
+    const { schema: type, records, bytes } = await readIceberg(store, manifest.manifest_path);
+    const all = records.map((record) => manifestEntry().parse(record));
+    const live = all.filter((entry) => entry.status !== status.deleted);
+    const { added_snapshot_id: adding, sequence_number: number } = manifest;
+    // A manifest in the place of another one may have as many.
+    const others = live.filter((entry) => entry.status === status.added && (entry.snapshot_id ?? adding) !== adding);
+    refuseDamaged(manifest.manifest_path, [
+      ['bytes', bytes, manifest.manifest_length],
+      ['files', live.length, liveIn(manifest, 'files')],
+      ['rows', sumOf(live, 'record_count'), liveIn(manifest, 'rows')],
+      ['deleted files', all.length - live.length, manifest.deleted_files_count],
+      ['files of another snapshot', others.length, 0],
+    ]);
     const entries = live.map((entry) => ({
       ...entry,
-      snapshot_id: entry.snapshot_id ?? manifest.added_snapshot_id,
-      sequence_number: entry.sequence_number ?? manifest.sequence_number ?? 0,
-      file_sequence_number: entry.file_sequence_number ?? manifest.sequence_number ?? 0,
+      snapshot_id: entry.snapshot_id ?? adding,
+      sequence_number: entry.sequence_number ?? number ?? 0,
+      file_sequence_number: entry.file_sequence_number ?? number ?? 0,
     }));
     groups.push({ specId: manifest.partition_spec_id, partitionType: memberType(memberType(type, 'data_file'), 'partition'), entries });
   }
   return { paths: manifests.map((manifest) => manifest.manifest_path), groups: groups.filter(({ entries }) => entries.length > 0) };
+}
+
+/** Reads a manifest list, whose fields other writers may have named otherwise. */
+async function readList(store: ObjectStore, snapshot: Snapshot): Promise<readonly ManifestFile[]> {
+  const { 'snapshot-id': id, 'manifest-list': path, summary } = snapshot;
+  const { schema: type, metadata, records } = await readIceberg(store, path);
+  const known = new Map(manifestFileFields.map((field) => [field['field-id'], field.name]));
+  const { fields } = recordType().parse(type);
+  const names = new Map(fields.map((field) => [field.name, known.get(field['field-id'] ?? 0) ?? field.name]));
+  const manifests = records.map((found) => {
+    const members = Object.entries(isMap(found) ? found : {}).map(([name, value]) => [names.get(name), value] as const);
+    return manifestFile().parse(Object.fromEntries(members));
+  });
+  const sum = (what: 'files' | 'rows') =>
+    manifests.reduce((total, manifest) => (manifest.content === 0 ? total + liveIn(manifest, what) : total), 0);
+  refuseDamaged(path, [
+    ['as the id of its snapshot', BigInt(metadata['snapshot-id']?.toString() ?? id), BigInt(id)],
+    ['files', sum('files'), Number(summary['total-data-files'])],
+    ['rows', sum('rows'), Number(summary['total-records'])],
+  ]);
+  return manifests;
+}
+
+function liveIn(manifest: ManifestFile, what: 'files' | 'rows'): number {
+  return manifest[`added_${what}_count`] + manifest[`existing_${what}_count`];
+}
+
+/** @throws {SinkError} `E_SINK_FOREIGN` if a file has another number of something than the one that names it says. */
+function refuseDamaged(path: string, counts: readonly (readonly [what: string, found: number | bigint, said: number | bigint])[]): void {
+  const wrong = counts.find(([, found, said]) => found !== said && !Number.isNaN(Number(found) + Number(said)));
+  if (wrong === undefined) return;
+  const [what, found, said] = wrong;
+  const fault = `it has ${found} ${what}, but what names it says ${said}`;
+  throw new SinkError('E_SINK_FOREIGN', `${path} is damaged: ${fault}; restore it from a copy`);
 }
 
 function memberType(record: unknown, name: string): unknown {
@@ -70,14 +140,17 @@ function memberType(record: unknown, name: string): unknown {
     .fields.find((field) => field.name === name)?.type;
 }
 
-const recordType = schema((z) => z.object({ fields: z.array(z.object({ name: z.string(), type: z.unknown() })) }));
+const recordType = schema((z) =>
+  z.object({ fields: z.array(z.object({ name: z.string(), type: z.unknown(), 'field-id': z.number().optional() })) }),
+);
 
-async function readIceberg(store: ObjectStore, path: string): ReturnType<typeof readAvro> {
+async function readIceberg(store: ObjectStore, path: string) {
   const found = await store.read(keyOf(store, path));
   if (found === undefined) throw new SinkError('E_SINK_FOREIGN', `${path} is missing, although the table names it`);
-  return readAvro(found.bytes).catch((failure: unknown) => {
+  const content = await readAvro(found.bytes).catch((failure: unknown) => {
     throw new SinkError('E_SINK_FOREIGN', `${path} cannot be read`, { cause: failure });
   });
+  return { ...content, bytes: found.bytes.length };
 }
 
 /** Returns the key of an object that a table names by its absolute path. */
@@ -131,7 +204,7 @@ export async function writeManifests(
   }
   const ids = { 'snapshot-id': snapshotId, 'parent-snapshot-id': parentId ?? null, 'sequence-number': sequence, 'format-version': 2 };
   const texts = Object.fromEntries(Object.entries(ids).map(([name, value]) => [name, String(value)]));
-  await upload('snap', await writeAvro(manifestFileType, texts, rows));
+  await upload('snap', await writeAvro(record('manifest_file', ...manifestFileFields), texts, rows));
   return keys;
 }
 
@@ -144,8 +217,7 @@ export const optional = (id: number, name: string, type: unknown) => ({ ...requi
 export const record = (name: string, ...fields: readonly unknown[]) => ({ type: 'record', name, fields }) as const;
 
 /** https://iceberg.apache.org/spec/#manifest-lists, without summaries of partitions: there is one manifest for each spec. */
-const manifestFileType = record(
-  'manifest_file',
+const manifestFileFields = [
   required(500, 'manifest_path', 'string'),
   required(501, 'manifest_length', 'long'),
   required(502, 'partition_spec_id', 'int'),
@@ -159,7 +231,7 @@ const manifestFileType = record(
   required(512, 'added_rows_count', 'long'),
   required(513, 'existing_rows_count', 'long'),
   required(514, 'deleted_rows_count', 'long'),
-);
+];
 
 function entryType(partitionType: unknown): unknown {
   const map = (keyId: number, valueId: number, value: unknown) => {

@@ -15,6 +15,8 @@ const partitionField = schema((z) =>
   z.looseObject({ 'source-id': z.number(), 'field-id': z.number(), name: z.string(), transform: z.string() }),
 );
 
+const sortField = schema((z) => z.looseObject({ 'source-id': z.number().optional() }));
+
 const snapshot = schema((z) =>
   z.looseObject({
     'snapshot-id': id(),
@@ -38,12 +40,19 @@ const metadata = schema((z) =>
     'last-sequence-number': z.number(),
     'last-updated-ms': z.number(),
     'last-column-id': z.number(),
-    schemas: z.array(z.looseObject({ type: z.literal('struct'), 'schema-id': z.number(), fields: z.array(nestedField()) })),
+    schemas: z.array(
+      z.looseObject({
+        type: z.literal('struct'),
+        'schema-id': z.number(),
+        fields: z.array(nestedField()),
+        'identifier-field-ids': z.array(z.number()).optional(),
+      }),
+    ),
     'current-schema-id': z.number(),
     'partition-specs': z.array(z.looseObject({ 'spec-id': z.number(), fields: z.array(partitionField()) })),
     'default-spec-id': z.number(),
     'last-partition-id': z.number(),
-    'sort-orders': z.array(z.looseObject({ 'order-id': z.number(), fields: z.array(z.unknown()) })),
+    'sort-orders': z.array(z.looseObject({ 'order-id': z.number(), fields: z.array(sortField()) })),
     'default-sort-order-id': z.number(),
     properties: z.record(z.string(), z.string()).optional(),
     'current-snapshot-id': id().nullish(),

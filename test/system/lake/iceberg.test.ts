@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cp, readFile, stat, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { type OutputColumn, type Row, textOf, type Value } from '../../../src/core/index.js';
@@ -15,7 +15,9 @@ import {
   RestCatalog,
   tableMetadata,
 } from '../../../src/lake/iceberg/index.js';
+import { readManifests } from '../../../src/lake/iceberg/manifests.js';
 import type { Manifest } from '../../../src/lake/manifest.js';
+import { manifestKey } from '../../../src/lake/store-table.js';
 import { folderName, partitionTerm } from '../../../src/lake/partitions.js';
 import { footerOf, statisticsOf } from '../../../src/parquet/index.js';
 import { DiskObjects } from '../../../src/store/disk-objects.js';
@@ -71,12 +73,15 @@ class Table {
 
   async run(runId: string, rows: readonly Row[], options: RunOptions = {}): Promise<Version> {
     const base = await this.format.load();
-    return this.format.commit(base, await this.change(base, runId, rows, options));
+    const change = await this.change(base, runId, rows, options);
+    await this.store.put(manifestKey(runId), JSON.stringify(change.manifest));
+    return this.format.commit(base, change);
   }
 
   async change(base: Version | undefined, runId: string, rows: readonly Row[], options: RunOptions): Promise<TableChange> {
     const { mode = 'replace', by = [], columns: all = columns, fileRows = 2 } = options;
     const terms = by.map((text) => partitionTerm(text, 'iceberg'));
+    const partitions = terms.map(({ field, transform, name }) => ({ source: field, transform, name }));
     const typeOf = (field: string) => all.find(({ name }) => name === field)?.type ?? 'text';
     const groups = new Map<string, { partition: readonly Value[]; rows: Row[] }>();
     for (const row of rows) {
@@ -90,7 +95,7 @@ class Table {
     for (const [folder, { partition, rows: some }] of groups) {
       for (let from = 0; from < some.length; from += fileRows) {
         const slice = some.slice(from, from + fileRows);
-        const path = await fileOf(await temporaryFolder(), all, slice, { fieldIds: this.format.fieldIds?.(base, all) ?? new Map() });
+        const path = await fileOf(await temporaryFolder(), all, slice, { fieldIds: this.format.fieldIds(base, all, partitions) });
         const [{ size: bytes }, sha256, footer] = [await stat(path), await sha256File(path), await footerOf(path)];
         const name = ['data', runId, ...(folder === '' ? [] : [folder]), `part-${String(added.length).padStart(5, '0')}.parquet`].join('/');
         await this.store.upload(name, { path, bytes, sha256 });
@@ -101,10 +106,10 @@ class Table {
     const gone = { replace: () => true, append: () => false, replace_partitions: (folder = '') => groups.has(folder) }[mode];
     return {
       runId,
-      manifest: { ...emptyManifest, run_id: runId, mode },
+      manifest: { ...emptyManifest, run_id: runId, mode, schema: [...all], partition_by: [...by] },
       sha256: `digest of ${runId}`,
       columns: all,
-      partitions: terms.map(({ field, transform, name }) => ({ source: field, transform, name })),
+      partitions,
       added,
       removed: (base?.files ?? []).filter(({ folder }) => gone(folder)).map(({ name }) => name),
       keep: 1,
@@ -209,7 +214,7 @@ describe('a table of Iceberg', () => {
   });
 
   testByReaders('is partitioned by values, months and days, among them null', async () => {
-    for (const by of [['state'], ['month(at)'], ['day(at)', 'ok'], ['n'], ['day']]) {
+    for (const by of [['state'], ['at'], ['month(at)'], ['day(at)', 'ok'], ['n'], ['day']]) {
       const table = new Table(await temporaryFolder());
       await table.run('r1', recent, { by });
       const changed = recent.slice(1, 3).map((row) => ({ ...row, id: `${String(row['id'])}2` }));
@@ -280,7 +285,7 @@ describe('a table of Iceberg', () => {
     expect(await table.read('main')).toEqual([printed(rows.slice(0, 1))]);
     // A run after it does not reuse the id of the column that the return took away.
     const next = await table.run('r4', rows.slice(3), { columns: wide });
-    expect(table.format.fieldIds?.(next, wide).get('late')).toBe(9);
+    expect(table.format.fieldIds(next, wide, []).get('late')).toBe(9);
     expect(next.kept.map(({ run }) => run)).toEqual(['r1', 'r3', 'r2']);
 
     const { snapshots } = await table.metadata();
@@ -434,7 +439,31 @@ function sharedCatalog(json: unknown): Catalog {
   };
 }
 
+test.each(['before', 'in'])('keeps what a tag refers to that others make just %s the commit that expires', async (when) => {
+  const own = new Table(await temporaryFolder());
+  for (const run of ['r1', 'r2', 'r3']) await own.run(run, [id(run)]);
+  const catalog = sharedCatalog(await own.metadata());
+  const version = await new IcebergFormat(catalog, own.store).load();
+  const first = (await own.metadata()).snapshots[0]?.['snapshot-id'] ?? 0;
+  const tag = () => catalog.commit(undefined, [], [{ action: 'set-snapshot-ref', 'ref-name': 'audit', type: 'tag', 'snapshot-id': first }]);
+  if (when === 'before') await tag();
+  const slow: Catalog = {
+    load: () => catalog.load(),
+    commit: async (...commit) => {
+      if (when === 'in') await tag();
+      return catalog.commit(...commit);
+    },
+  };
+  const removed = version && (await new IcebergFormat(slow, own.store).expire(version, 0, []));
+  const runs = new Set(removed?.map((key) => /r\d/.exec(key)?.[0]));
+  expect([...runs]).toEqual(['r2']);
+  const { snapshots = [], refs = {} } = (await catalog.load())?.metadata ?? {};
+  expect([snapshots.length, refs['audit']?.['snapshot-id']]).toEqual([when === 'in' ? 1 : 2, first]);
+});
+
 describe('a commit to a table of Iceberg', () => {
+  const hint = 'metadata/version-hint.text';
+
   test('of ten writers at once succeeds for one, and the others leave nothing behind', async () => {
     const table = new Table(await temporaryFolder());
     await table.run('r0', [id('0')]);
@@ -456,7 +485,7 @@ describe('a commit to a table of Iceberg', () => {
       ['create', 1],
       ['create', 2],
       ['create', 3],
-      ['put', 1],
+      ['replace', 1],
     ] as const) {
       const root = await temporaryFolder();
       await new Table(root).run('r0', [id('0')]);
@@ -466,8 +495,19 @@ describe('a commit to a table of Iceberg', () => {
       const version = await table.format.commit(base, await new Table(root).change(base, 'r1', [id('1')], { mode: 'append' }));
       expect(seen(await new Table(root).format.load())).toEqual(seen(version));
       expect(version.files).toHaveLength(2);
-      expect(await readFile(join(root, 'metadata/version-hint.text'), 'utf8')).toBe('2');
+      expect(await readFile(join(root, hint), 'utf8')).toBe('2');
     }
+  });
+
+  test('has a hint that is not older than another one, when it arrives late', async () => {
+    const root = await temporaryFolder();
+    await new Table(root).run('r1', [id('1')]);
+    const store = around(new DiskObjects(root), ['put', 'replace'], async (write, key) => {
+      if (key === hint) await new Table(root).run('r3', [id('3')]);
+      return write();
+    });
+    await new Table(root, store).run('r2', [id('2')]);
+    expect(await readFile(join(root, hint), 'utf8')).toBe('3');
   });
 
   test.each(['lost', 'not sent'])(
@@ -499,22 +539,74 @@ describe('a commit to a table of Iceberg', () => {
 });
 
 /** A store that applies one write of a kind, and loses its reply. */
-function losing(store: ObjectStore, operation: 'create' | 'put', failing: number): ObjectStore {
+function losing(store: ObjectStore, operation: 'create' | 'replace', failing: number): ObjectStore {
   let calls = 0;
-  const lose = async (result: Promise<unknown>) => {
-    await result;
+  return around(store, [operation], async (write) => {
+    const result = await write();
     if ((calls += 1) === failing) throw new Error('the reply was lost');
     return result;
-  };
+  });
+}
+
+function around(
+  store: ObjectStore,
+  operations: readonly string[],
+  wrap: (write: () => Promise<unknown>, key: unknown) => Promise<unknown>,
+): ObjectStore {
   return new Proxy(store, {
     get: (_, name) => {
       const method: unknown = Reflect.get(store, name);
       if (typeof method !== 'function') return method;
       const call = (...args: readonly unknown[]) => Reflect.apply(method, store, args) as Promise<unknown>;
-      return name === operation ? (...args: readonly unknown[]) => lose(call(...args)) : call;
+      return operations.includes(String(name)) ? (...args: readonly unknown[]) => wrap(() => call(...args), args[0]) : call;
     },
   });
 }
+
+test('a table of Iceberg never has fewer rows because its manifests or lists are damaged', async () => {
+  const table = new Table(await temporaryFolder());
+  for (const [night, run] of ['r1', 'r2', 'r3', 'r4', 'r5'].entries()) {
+    const base = await table.format.load();
+    const change = await table.change(base, run, [id(run)], { mode: night === 3 ? 'replace' : 'append' });
+    // So many that a manifest has several blocks.
+    const added = change.added.flatMap((file) => Array.from({ length: 400 }, (_, index) => ({ ...file, name: `${file.name}-${index}` })));
+    await table.format.commit(base, { ...change, added });
+  }
+  const whole = seen(await table.format.load());
+  const { snapshots } = await table.metadata();
+  const byNight: (readonly string[])[] = [];
+  for (const snapshot of snapshots) {
+    const path = snapshot['manifest-list'];
+    const { records } = await readAvro(await readFile(path));
+    byNight.push([path, ...(records as { manifest_path: string }[]).map((row) => row.manifest_path)]);
+  }
+  let borders = 0;
+  for (const [night, paths] of byNight.entries()) {
+    for (const [which, path] of paths.entries()) {
+      const bytes = await readFile(path);
+      const sync = bytes.subarray(-16);
+      const damages: (Buffer | undefined)[] = [
+        undefined,
+        Buffer.of(),
+        ...Array.from({ length: 10 }, (_, index) => bytes.subarray(0, (bytes.length * index) / 10)),
+      ];
+      for (let at = bytes.indexOf(sync); at + 16 < bytes.length; at = bytes.indexOf(sync, at + 1))
+        borders += damages.push(bytes.subarray(0, at + 16));
+      const predecessor = byNight[night - 1]?.[which];
+      if (predecessor) damages.push(await readFile(predecessor));
+      for (const damage of damages) {
+        await (damage ? writeFile(path, damage) : rm(path));
+        const found = await table.format.load().then(seen, (failure: unknown) => failure);
+        const restored = await readManifests(table.store, snapshots[night] as never).catch((failure: unknown) => failure);
+        expect(restored).toMatchObject({ code: 'E_SINK_FOREIGN', message: expect.stringContaining(path) });
+        expect(found).toEqual(night === 4 ? restored : whole);
+      }
+      await writeFile(path, bytes);
+    }
+  }
+  expect(borders).toBeGreaterThan(10);
+  expect(seen(await table.format.load())).toEqual(whole);
+});
 
 describe('a table of Iceberg that leadstream may not write is refused', () => {
   const first = 'metadata/v1.metadata.json';
@@ -571,11 +663,15 @@ describe('a table of Iceberg that leadstream may not write is refused', () => {
 /** Says of the files in the first manifest of a table that they have data or, by default, position deletes. */
 async function withDeletes(root: string, content = 1): Promise<void> {
   const { metadata } = (await fileCatalog(new DiskObjects(root)).load()) ?? {};
-  const list = await readAvro(await readFile(metadata?.snapshots?.[0]?.['manifest-list'] ?? ''));
+  const listed = metadata?.snapshots?.[0]?.['manifest-list'] ?? '';
+  const list = await readAvro(await readFile(listed));
   const { manifest_path: path } = list.records[0] as { manifest_path: string };
   const { schema, records } = await readAvro(await readFile(path));
   const deletes = (records as { data_file: object }[]).map((entry) => ({ ...entry, data_file: { ...entry.data_file, content } }));
   await writeFile(path, await writeAvro(schema, {}, deletes));
+  const { size } = await stat(path);
+  const rows = (list.records as { manifest_length: number }[]).map((row, index) => (index === 0 ? { ...row, manifest_length: size } : row));
+  await writeFile(listed, await writeAvro(list.schema, {}, rows));
 }
 
 async function damaged(root: string, damage: (bytes: Buffer) => Buffer | string): Promise<void> {
