@@ -76,6 +76,8 @@ export interface TableFormat<T = unknown> {
   load(): Promise<TableVersion<T> | undefined>;
   /** Refuses what other programs made of the table since our last run, as far as its rows would not be the same ones. @throws {SinkError} `E_SINK_FOREIGN`. */
   check?(base: TableVersion<T>, mode: Manifest['mode']): void;
+  /** Refuses columns that the table cannot have. @throws {SinkError} `E_SINK_VALUE`. @throws {GateError} `E_GATE_SCHEMA`. */
+  checkColumns?(base: TableVersion<T> | undefined, columns: readonly OutputColumn[], by: readonly string[]): void;
   /** Creates what the first commit replaces, if it needs that. */
   create?(): Promise<void>;
   /**

@@ -44,6 +44,8 @@ export interface Landing {
   readonly kind: TableKind;
   /** As `TableFormat.fieldIds`. */
   fieldIds?(columns: readonly OutputColumn[], partitions: readonly PartitionField[]): ReadonlyMap<string, number> | undefined;
+  /** As `TableFormat.checkColumns`. */
+  checkColumns?(columns: readonly OutputColumn[], by: readonly string[]): void;
   /** The table before this run. */
   readonly before: Manifest | undefined;
   /** Opens a file for rows of a partition. @returns Its name in the manifest, too. */

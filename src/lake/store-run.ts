@@ -64,6 +64,10 @@ export class StoreRun implements Landing {
     return this.table.format.fieldIds?.(this.base, columns, partitions);
   }
 
+  checkColumns(columns: readonly OutputColumn[], by: readonly string[]): void {
+    this.table.format.checkColumns?.(this.base, columns, by);
+  }
+
   async create(folder: string, index: number) {
     const isViewed = this.kind === 'plain' && !isRemote(this.path);
     return { name: storedNameOf(this.context.runId, folder, index, isViewed), file: await this.#local() };

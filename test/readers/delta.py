@@ -2,7 +2,8 @@
 
 usage: delta.py read TABLE VERSION...   prints the rows by version and reader
        delta.py predicates TABLE        prints by reader the predicates that found other rows than a full scan
-       delta.py VERB TABLE              changes the table by delta-rs: optimize, vacuum, append, feature
+       delta.py rows TABLE...           prints the rows of the current versions by table and reader; or why it has none
+       delta.py VERB TABLE...           changes tables by delta-rs, see CHANGES
 """
 
 import datetime
@@ -15,7 +16,8 @@ import duckdb
 import duckdb_extension_delta
 import polars as pl
 import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder, TableFeatures, write_deltalake
+from deltalake import DeltaTable, Field, QueryBuilder, TableFeatures, write_deltalake
+from deltalake.schema import PrimitiveType
 
 from values import text
 
@@ -129,17 +131,54 @@ def predicates(table):
         yield reader, list(differences(opened(table, 0)))
 
 
-def main(verb, table, *rest):
-    if verb in ("read", "predicates"):
-        print(json.dumps(dict(read(table, *rest) if verb == "read" else predicates(table))))
-    elif verb == "optimize":
-        DeltaTable(table).optimize.compact()
-    elif verb == "vacuum":
-        DeltaTable(table).vacuum(dry_run=False)
-    elif verb == "append":
-        write_deltalake(table, DeltaTable(table).to_pyarrow_table().slice(0, 1), mode="append")
-    elif verb == "feature":
-        DeltaTable(table).alter.add_feature(TableFeatures.DeletionVectors, allow_protocol_versions_increase=True)
+def rows(*tables):
+    for table in tables:
+        for reader in ("delta-rs", "duckdb"):
+            try:
+                if reader == "duckdb":
+                    found = connected().execute(f"SELECT * FROM delta_scan('{table}')").to_arrow_table()
+                else:
+                    found = delta_rs(table, None)(None)
+                yield f"{table} {reader}", [{column: text(value) for column, value in row.items()} for row in plain(found)]
+            except Exception as failure:
+                yield f"{table} {reader}", str(failure)
+
+
+def properties(**values):
+    return lambda table: table.alter.set_table_properties({f"delta.{name}": value for name, value in values.items()})
+
+
+def described(table):
+    table.alter.set_table_name("nights")
+    table.alter.set_table_description("All nights.")
+    properties(logRetentionDuration="interval 60 days")(table)
+
+
+CHANGES = {
+    "properties": described,
+    "appendOnly": properties(appendOnly="true"),
+    "enableExpiredLogCleanup": properties(enableExpiredLogCleanup="true"),
+    "cleanup off": properties(enableExpiredLogCleanup="false"),
+    "enableChangeDataFeed": properties(enableChangeDataFeed="true"),
+    "comment": lambda table: table.alter.set_column_metadata("day", {"comment": "The night."}),
+    "column": lambda table: table.alter.add_columns([Field("late", PrimitiveType("long"))]),
+    "required column": lambda table: table.alter.add_columns([Field("late", PrimitiveType("long"), nullable=False)]),
+    "constraint": lambda table: table.alter.add_constraint({"positive": "n >= 0"}),
+    "feature": lambda table: table.alter.add_feature(TableFeatures.DeletionVectors, allow_protocol_versions_increase=True),
+    "delete": lambda table: table.delete("id = 'a'"),
+    "append": lambda table: write_deltalake(table, table.to_pyarrow_table().slice(0, 1), mode="append"),
+    "restore": lambda table: table.restore(1),
+    "optimize": lambda table: table.optimize.compact(),
+    "vacuum": lambda table: table.vacuum(dry_run=False),
+}
+
+
+def main(verb, *tables):
+    printed = {"read": read, "predicates": predicates, "rows": rows}.get(verb)
+    if printed:
+        print(json.dumps(dict(printed(*tables))))
+    for table in [] if printed else tables:
+        CHANGES[verb](DeltaTable(table))
 
 
 main(*sys.argv[1:])

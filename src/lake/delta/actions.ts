@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { type DeclaredType, itemAt, type OutputColumn, schema, SinkError, textOf, type Value } from '../../core/index.js';
 import { jsonIn } from '../../store/index.js';
@@ -9,11 +10,14 @@ const action = schema((z) => {
   const path = z.string();
   const features = z.array(z.string()).nullish();
   const partitionValues = z.record(z.string(), z.string().nullable());
-  const leadstream = z.object({ run: z.string(), sha256: z.string(), keep: z.int() }).optional();
+  // Rows are those of the table after it. Runs of earlier releases have no counts.
+  const counts = z.object({ version: z.int(), actions: z.int(), rows: z.int() }).optional();
+  const leadstream = z.object({ run: z.string(), sha256: z.string(), keep: z.int(), counts }).optional();
+  const configuration = z.record(z.string(), z.string()).nullish();
   // Unknown fields have to be ignored, and stay in what is written again.
   const actions = z.looseObject({
     protocol: z.looseObject({ minReaderVersion: z.int(), minWriterVersion: z.int(), readerFeatures: features, writerFeatures: features }),
-    metaData: z.looseObject({ schemaString: z.string(), partitionColumns: z.array(z.string()) }),
+    metaData: z.looseObject({ schemaString: z.string(), partitionColumns: z.array(z.string()), configuration }),
     add: z.looseObject({ path, partitionValues, size: z.int(), dataChange: z.boolean(), stats: z.string().nullish() }),
     remove: z.looseObject({ path, dataChange: z.boolean(), deletionTimestamp: z.int().nullish() }),
     commitInfo: z.looseObject({ timestamp: z.int().optional(), operation: z.string().optional(), leadstream }),
@@ -22,7 +26,11 @@ const action = schema((z) => {
 });
 
 const recordCount = schema((z) => z.looseObject({ numRecords: z.int() }));
-const fields = schema((z) => z.looseObject({ fields: z.array(z.looseObject({ name: z.string(), type: z.unknown() })) }));
+const fields = schema((z) => {
+  const metadata = z.record(z.string(), z.unknown()).default({});
+  const field = z.looseObject({ name: z.string(), type: z.unknown(), nullable: z.boolean().optional(), metadata });
+  return z.looseObject({ fields: z.array(field) });
+});
 
 /**
  * A line of a commit: an object with one key, the name of the action.
@@ -33,6 +41,7 @@ export type Action = z.output<ReturnType<typeof action>>;
 export type Add = NonNullable<Action['add']>;
 export type Protocol = NonNullable<Action['protocol']>;
 export type MetaData = NonNullable<Action['metaData']>;
+export type Field = z.output<ReturnType<typeof fields>>['fields'][number];
 
 /** Reads the actions of a commit; `undefined` if one is not as the protocol has it. */
 export function actionsIn(body: string): readonly Action[] | undefined {
@@ -54,9 +63,28 @@ export function rowsOf({ stats }: Add): number | undefined {
   return recordCount().safeParse(jsonIn(stats ?? '')).data?.numRecords;
 }
 
-/** Checks that a table without column mapping can have these columns. @throws {SinkError} `E_SINK_VALUE`. */
-export function checkDeltaColumns(at: string, columns: readonly OutputColumn[], by: readonly string[]): void {
-  const names = tableColumns(columns, by).map(({ name }) => name);
+/** Returns the columns of a table, by name. */
+export function fieldsOf({ schemaString }: MetaData): ReadonlyMap<string, Field> {
+  const found = fields().safeParse(jsonIn(schemaString)).data?.fields ?? [];
+  return new Map(found.map((field) => [field.name, field]));
+}
+
+/** Says what another writer changed that gives rows another meaning, or rules to those that are added; nothing if it is empty. */
+export function foreignChange(before: MetaData, now: MetaData): string {
+  const found = fieldsOf(now);
+  const gone = [...fieldsOf(before).values()].find(({ name, type }) => !isDeepStrictEqual(found.get(name)?.type, type));
+  if (gone) return `the column ${gone.name} was renamed, dropped or given another type`;
+  if (before.partitionColumns.join() !== now.partitionColumns.join()) return 'it is partitioned by other columns';
+  for (const { name, nullable, metadata } of found.values()) {
+    if (nullable === false) return `the column ${name} cannot be null`;
+    const rule = Object.keys(metadata).find((key) => /^delta\.|^__CHAR_VARCHAR/.test(key));
+    if (rule !== undefined) return `the column ${name} has ${rule}`;
+  }
+  return '';
+}
+
+/** Checks that a table without column mapping can have columns of these names. @throws {SinkError} `E_SINK_VALUE`. */
+export function checkNames(at: string, names: readonly string[]): void {
   const refused = names.find((name) => /[ ,;{}()\n\t=]/.test(name));
   if (refused !== undefined)
     throw new SinkError('E_SINK_VALUE', `${at}: Delta has no column '${refused}': names have no space and none of ,;{}()=; rename it`);
@@ -73,15 +101,33 @@ function tableColumns(columns: readonly OutputColumn[], by: readonly string[]): 
   return [...named, ...added.map((name): OutputColumn => ({ name, field: name, original: name, type: 'date' }))];
 }
 
-/** Returns the action for the columns of a change; none if the table has them already. A table keeps its id. */
-export function metaDataOf({ columns, manifest }: TableChange, before: MetaData | undefined): readonly Action[] {
-  const fields = tableColumns(columns, manifest.partition_by).map(({ name, type, comment }) => {
+export function fieldsFor(columns: readonly OutputColumn[], by: readonly string[]): readonly Field[] {
+  return tableColumns(columns, by).map(({ name, type, comment }) => {
     return { name, type: typeNames[type], nullable: true, metadata: comment === undefined ? {} : { comment } };
   });
-  const schemaString = JSON.stringify({ type: 'struct', fields });
-  const partitionColumns = [...manifest.partition_by];
-  if (before?.schemaString === schemaString && before.partitionColumns.join() === partitionColumns.join()) return [];
-  return [{ metaData: { ...(before ?? newTable()), schemaString, partitionColumns } }];
+}
+
+/** Names a partition column that had another type when it last was one: readers parse the values of removed files, too. Each is a text. */
+export function retyped(fields: readonly Field[], by: readonly string[], partitionTypes: ReadonlyMap<string, unknown>): string | undefined {
+  const typeBefore = ({ name, type }: Field) => (by.includes(name) && type !== typeNames.text ? (partitionTypes.get(name) ?? type) : type);
+  const found = fields.find((field) => typeBefore(field) !== field.type);
+  return found && `the partition column ${found.name} was ${String(typeBefore(found))} and is ${String(found.type)} in this run`;
+}
+
+/**
+ * Returns the action for the columns of a change; none if the table has them already. A table keeps its id, its properties, what others said of columns, and
+ * the columns that they added.
+ */
+export function metaDataOf(own: readonly Field[], by: readonly string[], before?: MetaData, others?: ReadonlySet<string>) {
+  const known = before ? fieldsOf(before) : new Map<string, Field>();
+  const described = own.map((field) => {
+    const now = known.get(field.name);
+    return now && now.type === field.type ? { ...field, metadata: { ...now.metadata, ...field.metadata } } : field;
+  });
+  const added = [...known.values()].filter(({ name }) => others?.has(name) && own.every((field) => field.name !== name));
+  const schemaString = JSON.stringify({ type: 'struct', fields: [...described, ...added] });
+  if (before?.schemaString === schemaString && before.partitionColumns.join() === by.join()) return [];
+  return [{ metaData: { ...(before ?? newTable()), schemaString, partitionColumns: [...by] } }];
 }
 
 function newTable() {
@@ -145,9 +191,9 @@ export function removeOf({ path, partitionValues, size }: Add, dataChange = true
 }
 
 /** Creates the function that returns the folder of the partition of a file, which may be by another writer, as in our names. */
-export function folders({ partitionColumns, schemaString }: MetaData): (file: Add) => string {
-  const columns = fields().parse(jsonIn(schemaString)).fields;
-  const types = partitionColumns.map((column) => columns.find(({ name }) => name === column)?.type);
+export function folders(metaData: MetaData): (file: Add) => string {
+  const [columns, { partitionColumns }] = [fieldsOf(metaData), metaData];
+  const types = partitionColumns.map((column) => columns.get(column)?.type);
   return ({ partitionValues: of }) => partitionColumns.map((column, index) => folderIn(column, of[column] ?? '', types[index])).join('/');
 }
 

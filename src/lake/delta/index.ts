@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { SinkError, version } from '../../core/index.js';
+import { GateError, SinkError, version, type OutputColumn } from '../../core/index.js';
 import { lostTo, type ObjectStore, writeOnce } from '../../store/index.js';
 import type { CommittedRun, TableChange, TableFormat, TableVersion } from '../format.js';
-import { type Action, actionsIn, adding, checkDeltaColumns, folders, metaDataOf, removeOf, rowsOf } from './actions.js';
-import { applied, type DeltaState, unreachable } from './log.js';
+import { manifestIn, type Manifest } from '../manifest.js';
+import { manifestKey } from '../store-table.js';
+import { type Action, actionsIn, adding, checkNames, fieldsFor, fieldsOf, folders } from './actions.js';
+import { metaDataOf, removeOf, retyped } from './actions.js';
+import { applied, type DeltaState, type RunState, unreachable } from './log.js';
 
 /**
  * A Delta table: each version is one object that must not exist, `_delta_log/00000000000000000000.json` and so on. There are no checkpoints, which the protocol
@@ -26,26 +29,46 @@ export class DeltaFormat implements TableFormat<DeltaState> {
       throw this.#foreign('the log of the Delta table does not have all versions from 0 on');
     let state: DeltaState | undefined;
     for await (const body of inGroups(commits, (key) => this.#read(key))) state = this.#applied(state, body);
+    if (state) await this.#checkRows(state.current);
+    // Its default is true.
+    if (state && state.current.metaData.configuration?.[logCleanup] !== 'false')
+      throw this.#foreign(`the property ${logCleanup} of the Delta table lets others remove its log; set it to false`);
     return state && this.#versionOf(state);
+  }
+
+  async create(): Promise<void> {
+    const remedy = 'is decoded by its readers; choose another path';
+    if (this.store.root.includes('%')) throw new SinkError('E_SINK_PATH', `${this.store.root}: % in the path of a Delta table ${remedy}`);
+  }
+
+  check({ state }: TableVersion<DeltaState>, mode: Manifest['mode']): void {
+    if (mode !== 'append') this.#refuseAppendOnly(state, `mode ${mode}`);
+  }
+
+  checkColumns(base: TableVersion<DeltaState> | undefined, columns: readonly OutputColumn[], by: readonly string[]): void {
+    const fields = fieldsFor(columns, by);
+    checkNames(this.store.root, [...new Set([...fields.map(({ name }) => name), ...(base?.state.others ?? [])])]);
+    const problem = base && retyped(fields, by, base.state.partitionTypes);
+    if (problem !== undefined) throw new GateError('E_GATE_SCHEMA', `${this.store.root}: ${problem}; give it another name`);
   }
 
   async commit(base: TableVersion<DeltaState> | undefined, change: TableChange): Promise<TableVersion<DeltaState>> {
     const { runId: run, manifest, sha256, keep, columns } = change;
+    const by = manifest.partition_by;
     const before = base?.state;
-    checkDeltaColumns(this.store.root, columns, manifest.partition_by);
     const removed = change.removed.map((name) => {
       const file = before?.current.files.get(name);
       if (!file) throw new Error(`${name} is not in the table`);
-      return removeOf(file, manifest.compacted !== true);
+      return removeOf(file.add, manifest.compacted !== true && file.rows > 0);
     });
     const mode = manifest.mode === 'append' ? 'Append' : 'Overwrite';
     const operation = {
       operation: manifest.compacted ? 'OPTIMIZE' : 'WRITE',
-      operationParameters: { mode, partitionBy: JSON.stringify(manifest.partition_by) },
+      operationParameters: { mode, partitionBy: JSON.stringify(by) },
     };
     return this.#write(before, { run, sha256 }, keep, operation, [
       ...(before ? [] : [{ protocol: { minReaderVersion: 1, minWriterVersion: 2 } }]),
-      ...metaDataOf(change, before?.current.metaData),
+      ...metaDataOf(fieldsFor(columns, by), by, before?.current.metaData, before?.others),
       { txn: { appId: 'leadstream', version: before?.runs.size ?? 0, lastUpdated: Date.now() } },
       ...removed,
       ...change.added.map(adding(change)),
@@ -55,6 +78,8 @@ export class DeltaFormat implements TableFormat<DeltaState> {
   async restore({ state }: TableVersion<DeltaState>, run: string): Promise<TableVersion<DeltaState>> {
     const to = state.kept.find((kept) => kept.run === run);
     if (!to) throw new SinkError('E_SINK_RUN', `${this.store.root}: the Delta table has not kept run ${run}`);
+    this.#refuseAppendOnly(state, 'rollback');
+    await this.#checkRows(to);
     const { files, metaData } = state.current;
     const added = [...to.files].filter(([name]) => !files.has(name));
     for await (const name of inGroups(added, async ([name]) => ((await this.#has(name)) ? undefined : name))) {
@@ -62,9 +87,9 @@ export class DeltaFormat implements TableFormat<DeltaState> {
     }
     const operation = { operation: 'RESTORE', operationParameters: { version: String(to.version) } };
     return this.#write(state, to, state.keep, operation, [
-      ...(to.metaData === metaData ? [] : [{ metaData: to.metaData }]),
-      ...[...files].flatMap(([name, file]) => (to.files.has(name) ? [] : [removeOf(file)])),
-      ...added.map(([, add]) => ({ add: { ...add, dataChange: true } })),
+      ...metaDataOf([...fieldsOf(to.metaData).values()], to.metaData.partitionColumns, metaData, state.others),
+      ...[...files].flatMap(([name, file]) => (to.files.has(name) ? [] : [removeOf(file.add)])),
+      ...added.map(([, { add }]) => ({ add: { ...add, dataChange: true } })),
     ]);
   }
 
@@ -77,7 +102,10 @@ export class DeltaFormat implements TableFormat<DeltaState> {
     const key = commitKey(nextOf(before));
     const leadstream = { run: by.run, sha256: by.sha256, keep };
     const info = { timestamp: Date.now(), ...operation, isBlindAppend: false, engineInfo: `leadstream/${version}`, txnId: randomUUID() };
-    let body = [{ commitInfo: { ...info, leadstream } }, ...actions].map((action) => `${JSON.stringify(action)}\n`).join('');
+    const { current } = applied(this.store.root, before, nextOf(before), [{ commitInfo: { ...info, leadstream } }, ...actions]);
+    const counts = { version: current.version, actions: 1 + actions.length, rows: current.rows };
+    const all = [{ commitInfo: { ...info, leadstream: { ...leadstream, counts } } }, ...actions];
+    let body = all.map((action) => `${JSON.stringify(action)}\n`).join('');
     if ((await writeOnce(this.store, key, body)) === undefined) {
       body = await this.#read(key);
       if (!actionsIn(body)?.some(({ commitInfo }) => commitInfo?.leadstream?.run === by.run)) throw lostTo(`${this.store.root}/${key}`);
@@ -95,12 +123,21 @@ export class DeltaFormat implements TableFormat<DeltaState> {
   #versionOf(state: DeltaState): TableVersion<DeltaState> {
     const { version: sequence, current, kept, runs } = state;
     const folderOf = folders(current.metaData);
-    const files = [...current.files].map(([name, add]) => {
-      const rows = rowsOf(add);
-      if (rows === undefined) throw this.#foreign(`${name} has no number of records`);
-      return { name, rows, bytes: add.size, folder: folderOf(add) };
-    });
+    const files = [...current.files].map(([name, { add, rows }]) => ({ name, rows, bytes: add.size, folder: folderOf(add) }));
     return { sequence, current, kept, files, runs: [...runs], state };
+  }
+
+  #refuseAppendOnly({ current }: DeltaState, what: string): void {
+    if (current.metaData.configuration?.['delta.appendOnly'] === 'true')
+      throw this.#foreign(`the property delta.appendOnly of the Delta table allows no ${what}`);
+  }
+
+  /** Compares with the manifest, because runs of earlier releases did not count. @throws {GateError} `E_GATE_VERIFY`. */
+  async #checkRows({ run, rows }: RunState): Promise<void> {
+    const found = await this.store.read(manifestKey(run));
+    const said = found && manifestIn(found.bytes.toString('utf8'))?.rows;
+    if (said !== undefined && said !== rows)
+      throw new GateError('E_GATE_VERIFY', `${this.store.root}: the Delta table has ${rows} rows, but run ${run} left ${said}`);
   }
 
   async #read(key: string): Promise<string> {
@@ -120,6 +157,8 @@ export class DeltaFormat implements TableFormat<DeltaState> {
 }
 
 const logFolder = '_delta_log/';
+
+const logCleanup = 'delta.enableExpiredLogCleanup';
 
 function commitKey(of: number): string {
   return `${logFolder}${String(of).padStart(20, '0')}.json`;

@@ -1,0 +1,184 @@
+import { expect, test } from '@jest/globals';
+import { join } from 'node:path';
+import { verifyTable } from '../../../src/lake/index.js';
+import { compactTable, rollbackTable } from '../../../src/run/index.js';
+import { parquet } from '../../../src/sinks/index.js';
+import { pythonReaders } from '../../support/python.js';
+import { column, recording } from '../../support/sinks.js';
+import { rowsOf, Tested } from '../../support/tested-table.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
+
+const { testByReaders, python } = pythonReaders('test/readers/delta.py', 'deltalake, polars, pyarrow, duckdb, duckdb_extension_delta');
+const by = { partition_by: ['day'], keep: 5 };
+
+/** A table of five nights; the second day has several files. */
+async function nights(): Promise<Tested> {
+  const table = await Tested.at('delta', 'folder');
+  for (const [index, id] of ['a', 'b', 'c', 'd', 'e'].entries())
+    await table.run({ ...by, mode: 'append' }, rowsOf(index < 2 ? '20240101' : '20240102', id));
+  return table;
+}
+
+const stateOf = ({ folder }: Tested) => ({ stateDir: join(folder, 'state') });
+const verify = async (table: Tested) => expect((await verifyTable(table.path, stateOf(table))).differences).toEqual([]);
+
+/** What leadstream does to the table, and the rows after it. */
+const verbs: readonly (readonly [string, string, (table: Tested) => Promise<unknown>])[] = [
+  ['append', 'abcdef', (table) => table.run({ ...by, mode: 'append' }, rowsOf('20240102', 'e', 'f'))],
+  ['replace', 'xy', (table) => table.run({ ...by, mode: 'replace' }, rowsOf('20240103', 'x', 'y'))],
+  ['replace_partitions', 'abx', (table) => table.run({ ...by, mode: 'replace_partitions' }, rowsOf('20240102', 'x'))],
+  ['rollback', 'abcd', (table) => rollbackTable(table.path, stateOf(table))],
+  ['compact', 'abcde', (table) => compactTable(table.path, stateOf(table))],
+  ['verify', 'abcde', verify],
+];
+
+type Fields = readonly Readonly<Record<string, unknown>>[];
+
+const logKey = (version: number) => `_delta_log/${String(version).padStart(20, '0')}.json`;
+const commitAt = async ({ objects }: Tested, version: number) => String((await objects.read(logKey(version)))?.bytes);
+
+/** Commits other columns, as no program here does without column mapping. */
+function schema(change: (fields: Fields) => Fields) {
+  return async (table: Tested) => {
+    const [, , line = ''] = (await commitAt(table, 0)).split('\n');
+    const { metaData } = JSON.parse(line) as { metaData: { schemaString: string } };
+    const { fields } = JSON.parse(metaData.schemaString) as { fields: Fields };
+    const schemaString = JSON.stringify({ type: 'struct', fields: change(fields) });
+    const actions = [{ commitInfo: { operation: 'CHANGE COLUMN' } }, { metaData: { ...metaData, schemaString } }];
+    await table.objects.put(logKey(5), actions.map((action) => `${JSON.stringify(action)}\n`).join(''));
+  };
+}
+
+const n = (more: object) => (field: Fields[number]) => (field['name'] === 'n' ? { ...field, ...more } : field);
+
+/** What others do, by delta-rs or by a commit; why it is refused, and what they leave to do. */
+const others: readonly (readonly [string, (((table: Tested) => Promise<void>) | undefined)?, RegExp?, (readonly string[])?])[] = [
+  ['properties'],
+  ['appendOnly', undefined, /delta\.appendOnly/, ['append', 'compact', 'verify']],
+  ['enableExpiredLogCleanup', undefined, /delta\.enableExpiredLogCleanup .* set it to false/],
+  ['enableChangeDataFeed', undefined, /writer version 4/],
+  ['constraint', undefined, /writer version 3/],
+  ['comment'],
+  ['column'],
+  ['required column', undefined, /column late cannot be null/],
+  ['reorder', schema((fields) => fields.toReversed())],
+  ['rename', schema((fields) => fields.map(n({ name: 'm' }))), /column n was renamed, dropped/],
+  ['drop', schema((fields) => fields.filter(({ name }) => name !== 'n')), /column n was renamed, dropped/],
+  ['retype', schema((fields) => fields.map(n({ type: 'string' }))), /column n was .* another type/],
+  ['invariant', schema((fields) => fields.map(n({ metadata: { 'delta.invariants': '{}' } }))), /delta\.invariants/],
+  ['delete', undefined, /\(DELETE\)/],
+  ['append', undefined, /\(WRITE\)/],
+  ['restore', undefined, /\(RESTORE\)/],
+  ['optimize'],
+];
+
+/** What stays of it in the table. */
+const stay: Readonly<Record<string, readonly string[]>> = { comment: ['The night.'], properties: ['"nights"', 'All nights.', '60 days'] };
+
+testByReaders('a Delta table that others changed has all rows after every verb, or the verb refuses it by name', async () => {
+  const expected = new Map<string, string>();
+  const late = new Set<string>();
+  for (const [name, change, why, left = why ? [] : verbs.map(([verb]) => verb)] of others) {
+    const tables = await Promise.all(verbs.map(nights));
+    if (change) await Promise.all(tables.map(change));
+    else python(name, ...tables.map(({ path }) => path));
+    for (const [index, table] of tables.entries()) {
+      const [verb = '', ids = '', run = verify] = verbs[index] ?? [];
+      const log = await table.keys('_delta_log/');
+      const outcome = run(table).then(() => 'accepted');
+      const place = `${name} ${verb} ${table.path}`;
+      if (!left.includes(verb)) {
+        await expect(outcome).rejects.toMatchObject({ message: expect.stringMatching(why ?? /^$/) });
+        expect([place, await table.keys('_delta_log/')]).toEqual([place, log]);
+        continue;
+      }
+      expect([place, await outcome.catch(String)]).toEqual([place, 'accepted']);
+      expected.set(place, ids);
+      if (name === 'column') late.add(table.path);
+      const metaData = JSON.stringify(Reflect.get(Object((await table.version()).state), 'current'));
+      for (const text of stay[name] ?? []) expect([place, metaData]).toEqual([place, expect.stringContaining(text)]);
+    }
+    if (name !== 'enableExpiredLogCleanup') continue;
+    python('cleanup off', ...tables.map(({ path }) => path));
+    for (const table of tables) await verify(table);
+  }
+  const paths = [...expected.keys()].map((place) => place.slice(place.indexOf('/')));
+  const found = JSON.parse(python('rows', ...paths)) as Readonly<Record<string, string | readonly { id: string; late?: null }[]>>;
+  for (const [place, ids] of expected)
+    for (const reader of ['delta-rs', 'duckdb']) {
+      const path = place.slice(place.indexOf('/'));
+      const rows = found[`${path} ${reader}`] ?? [];
+      const seen = typeof rows === 'string' ? rows : rows.map(({ id, late: more }) => `${id}${more === null ? '?' : ''}`).join('');
+      expect([place, reader, seen]).toEqual([place, reader, late.has(path) ? ids.replaceAll(/./g, '$&?') : ids]);
+    }
+});
+
+test.each(['with counts', 'of earlier releases'])('a commit %s that is empty, cut or in the place of another is refused', async (kind) => {
+  const table = await nights();
+  const { rows } = await verifyTable(table.path);
+  const logs = await Promise.all([0, 1, 2, 3, 4].map((version) => commitAt(table, version)));
+  const bodies = kind === 'with counts' ? logs : logs.map((body) => body.replace(/,"counts":\{[^}]+\}/, ''));
+  for (const [version, body] of bodies.entries()) await table.objects.put(logKey(version), body);
+  await verify(table);
+  for (const [version, body] of bodies.entries()) {
+    const ends = [...body.matchAll(/\n/g)].map(({ index }) => index + 1).slice(0, -1);
+    const cuts = [0, ...ends, ...Array.from({ length: 10 - ends.length }, (_, index) => Math.floor((body.length * (index + 1)) / 11))];
+    const damaged = cuts.map((at) => ({ [version]: body.slice(0, at) }));
+    const swapped = version === 0 ? [] : [{ [version]: bodies[version - 1] ?? '', [version - 1]: body }];
+    for (const changes of [...damaged, ...swapped]) {
+      const write = (of: object) =>
+        Promise.all(Object.keys(of).map((at) => table.objects.put(logKey(Number(at)), String(Reflect.get(of, at)))));
+      await write(changes);
+      const read = await table.version().then(
+        ({ files }) => files.reduce((sum, file) => sum + file.rows, 0),
+        () => rows,
+      );
+      const refused = await table.run({ ...by, mode: 'append' }, rowsOf('20240102', 'e')).then(
+        () => false,
+        () => true,
+      );
+      expect([version, changes, read, refused]).toEqual([version, changes, rows, kind === 'with counts' || refused]);
+      await table.objects.remove([logKey(5)]);
+      await write({ ...bodies });
+    }
+  }
+  // Of a run that is only kept, nothing but a rollback needs the rows.
+  for (const id of ['x', 'y']) await table.run({ ...by, mode: 'replace' }, rowsOf('20240101', id));
+  for (const [version, body] of bodies.entries())
+    await table.objects.put(logKey(version), version < 4 ? body : body.replace(/.*"add".*\n/, ''));
+  await expect(rollbackTable(table.path, { ...stateOf(table), to: 'run-0005' })).rejects.toMatchObject({ code: 'E_GATE_VERIFY' });
+});
+
+testByReaders('a column partitions a Delta table anew only where readers can take the values of all its removed files', async () => {
+  const steps: readonly (readonly [by: readonly string[], type: 'text' | 'integer' | 'date', value: string, refused?: true])[] = [
+    [['p'], 'integer', '1'],
+    [['p'], 'text', 'x'],
+    [['p'], 'integer', '2', true],
+    [[], 'integer', '3'],
+    [['p'], 'date', '20240101', true],
+    [['p'], 'text', 'y'],
+  ];
+  const table = await Tested.at('delta', 'folder');
+  for (const [partition_by, type, p, refused] of steps) {
+    const log = await table.keys('_delta_log/');
+    const run = table.run({ partition_by: [...partition_by] }, [{ id: p, p }], undefined, [
+      column('id', 'text', { source: 'id' }),
+      column('p', type),
+    ]);
+    const code = await run.then(
+      () => undefined,
+      (failure: { code?: string }) => failure.code,
+    );
+    expect([p, type, code]).toEqual([p, type, refused && 'E_GATE_SCHEMA']);
+    if (refused) expect([await table.keys('_delta_log/'), await table.keys('_leadstream/intents/')]).toEqual([log, []]);
+    const last = refused ? undefined : [expect.objectContaining({ id: p })];
+    if (last) expect(JSON.parse(python('rows', table.path))).toEqual({ [`${table.path} delta-rs`]: last, [`${table.path} duckdb`]: last });
+  }
+});
+
+test('a Delta table does not begin below a path with %, and leaves nothing there', async () => {
+  const folder = await temporaryFolder();
+  const opened = parquet({ path: 'a%20b/t', table: 'delta' }, recording(folder));
+  await expect(opened).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('%') });
+  expect(await filesBelow(folder)).toEqual([]);
+});
