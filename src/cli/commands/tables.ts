@@ -68,13 +68,16 @@ const queries: Readonly<Record<Reader, Query>> = {
     if (table !== 'plain') return `SELECT * FROM ${table}_scan(${sqlText(metadata)})`;
     const types = folders.map(({ name, type }) => `${sqlText(name)}: ${typesOf[type].duckdb}`);
     const hive = types.length === 0 ? 'hive_partitioning = false' : `hive_partitioning = true, hive_types = {${types.join(', ')}}`;
-    return `SELECT * FROM read_parquet([${all.map(sqlText).join(', ')}], union_by_name = true, ${hive})`;
+    const literal = all.map((file) => sqlText(file.replaceAll(/[*?[]/g, '[$&]')));
+    return `SELECT * FROM read_parquet([${literal.join(', ')}], union_by_name = true, ${hive})`;
   },
   polars: (path, { table, metadata = path, files: all, folders }) => {
+    if (table === 'delta' && /[#?{}%]/.test(path))
+      throw new LeadstreamError('E_USAGE', `${path}: Polars finds no Delta table below a path with # ? { } or %; choose another reader`);
     if (table !== 'plain') return `polars.scan_${table}(${JSON.stringify(metadata)})`;
     const types = folders.map(({ name, type }) => `${JSON.stringify(name)}: polars.${typesOf[type].polars}`);
     const hive = types.length === 0 ? 'hive_partitioning=False' : `hive_partitioning=True, hive_schema={${types.join(', ')}}`;
-    return `polars.scan_parquet(${JSON.stringify(all)}, missing_columns="insert", ${hive})`;
+    return `polars.scan_parquet(${JSON.stringify(all)}, glob=False, missing_columns="insert", ${hive})`;
   },
   spark: (path, { table, metadata = path, files: all, columns, folders }) => {
     const named = (text: string) => JSON.stringify(text.replace(/^s3:/, 's3a:'));
@@ -84,7 +87,8 @@ const queries: Readonly<Record<Reader, Query>> = {
     const baseOf = (file: string) => (folders.length === 0 ? '' : file.slice(0, file.search(/\/(?:[^/]+=[^/]+\/)*[^/]+$/)));
     const reads = [...new Set(all.map(baseOf))].map((base) => {
       const below = base === '' ? '' : `.option("basePath", ${named(base)})`;
-      const files = all.filter((file) => baseOf(file) === base).map(named);
+      // Of paths, Spark takes only `basePath` literally.
+      const files = all.filter((file) => baseOf(file) === base).map((file) => named(file.replaceAll(/[*?[\]{}\\]/g, '\\$&')));
       return `spark.read.schema(${JSON.stringify(schema.join(', '))})${below}.parquet(${files.join(', ')})`;
     });
     return reads.reduce((sum, read) => `${sum}.unionByName(${read})`);

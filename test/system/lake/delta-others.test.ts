@@ -1,11 +1,14 @@
 import { expect, test } from '@jest/globals';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { verifyTable } from '../../../src/lake/index.js';
 import { compactTable, rollbackTable } from '../../../src/run/index.js';
 import { parquet } from '../../../src/sinks/index.js';
+import { cli } from '../../support/cli.js';
+import { duckdb } from '../../support/duckdb.js';
 import { pythonReaders } from '../../support/python.js';
-import { column, recording } from '../../support/sinks.js';
-import { rowsOf, Tested } from '../../support/tested-table.js';
+import { column, recording, writeAll } from '../../support/sinks.js';
+import { columns, rowsOf, Tested } from '../../support/tested-table.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 const { testByReaders, python } = pythonReaders('test/readers/delta.py', 'deltalake, polars, pyarrow, duckdb, duckdb_extension_delta');
@@ -181,4 +184,28 @@ test('a Delta table does not begin below a path with %, and leaves nothing there
   const opened = parquet({ path: 'a%20b/t', table: 'delta' }, recording(folder));
   await expect(opened).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('%') });
   expect(await filesBelow(folder)).toEqual([]);
+});
+
+const { testByReaders: testByPolars, python: evaluated } = pythonReaders('-c', 'polars');
+
+testByPolars('what files prints is one table, also where its path is a pattern that fits others', async () => {
+  const folder = await temporaryFolder();
+  for (const name of ['a[1]', 'a*', 'a?', 'a{1,2}', 'a1', '[!b]']) {
+    const rows = rowsOf('20240101', name);
+    await writeAll(parquet({ path: `${name}/t`, partition_by: ['day'] }, recording(folder)), columns, rows);
+    // Readers that take a pattern for a path fail loudly unless something else fits.
+    await mkdir(join(folder, name, 'x'));
+    await writeFile(join(folder, name, 'x/y.parquet'), '');
+  }
+  for (const name of ['a[1]', 'a*', 'a?', 'a{1,2}', '[!b]']) {
+    const printed = async (reader: string) =>
+      (await cli(['files', join(folder, name, 't'), '--for', reader], { cwd: folder })).stdout.trim();
+    expect((await duckdb(await printed('duckdb'))).map(({ id }) => id)).toEqual([name]);
+    const script = `import polars, sys; print(*eval(sys.argv[1]).collect()["id"], end="")`;
+    expect(evaluated(script, await printed('polars'))).toBe(name);
+    expect(await printed('spark')).toContain(name.replaceAll(/[*?[\]{}]/g, String.raw`\\$&`));
+  }
+  await writeAll(parquet({ path: '{b}/d', table: 'delta' }, recording(folder)), columns, rowsOf('20240101', 'd'));
+  const unread = await cli(['files', join(folder, '{b}/d'), '--for', 'polars'], { cwd: folder });
+  expect(unread).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Polars finds no Delta table') });
 });
