@@ -7,10 +7,10 @@ import { noNewRows, refused, unlessRefused, warn } from './paging.js';
 import { windowOf } from './options.js';
 import { endWait } from './end.js';
 import { tiesOf, type Ties } from './ties.js';
-import { evenly, maxProbes, namesOf, type Reading, type ReadProgress, type ReadSettings, type Taken } from './seen-rows.js';
+import { evenly, maxProbes, type Reading, type ReadProgress, type Taken } from './seen-rows.js';
 import type { List, ListPass } from './passes.js';
 import type { ListAnswer } from './fetch/reader.js';
-import type { Position } from './fetch/request.js';
+import { departureOf, type Position } from './fetch/request.js';
 
 const maxReturns = 10;
 
@@ -224,21 +224,21 @@ class LinkedPages {
   #stale = 0;
 
   constructor(
-    private readonly settings: ReadSettings,
+    private readonly reading: Reading,
     private readonly purpose: 'page' | 'probe',
   ) {}
 
   /** Reads the first page, or the one after a page that was read; it has no rows after the last. */
   page(number: number): Observable<RecordBatch> {
     return task(async (ask) => {
-      const { reader, options } = this.settings;
+      const { reader, options } = this.reading;
       const { maxPages = Infinity } = options;
       for (let position = this.#positions[number - 1]; number <= this.#positions.length;) {
         if (this.#stale > Math.max(10, windowOf(options))) {
           throw refused(reader, 'E_SOURCE_ENDLESS', `${noNewRows(this.#stale, number)}, and there is always a next page`);
         }
         const { batch, next } = await this.#asked(ask, number, position);
-        if (next === undefined) this.end = { number, position, names: namesOf(batch, reader.collection.key) };
+        if (next === undefined) this.end = { number, position, names: this.reading.namesOf(batch) };
         else this.#name(next, number);
         if (batch.length > 0) {
           if (number > maxPages) throw refused(reader, 'E_SOURCE_MAX_PAGES', `page ${number} has rows, but max_pages is ${maxPages}`);
@@ -265,7 +265,7 @@ class LinkedPages {
 
   /** Requests the current state of an answer; `undefined` if the service refuses to return it a second time. */
   again({ number, position }: Place): Observable<ListAnswer | undefined> {
-    return this.settings.reader.request({ page: number, position, purpose: 'probe' }).pipe(catchError(unlessRefused));
+    return this.reading.reader.request({ page: number, position, purpose: 'probe' }).pipe(catchError(unlessRefused));
   }
 
   /** Continues where the list ended. @returns The number of the page to read. */
@@ -281,24 +281,30 @@ class LinkedPages {
   /** Requests an answer again if it has no rows in the middle of a list, which may be an error; a second one with rows replaces it. */
   async #asked(ask: Ask, page: number, position: Position | undefined): Promise<ListAnswer> {
     const request = { page, position, purpose: this.purpose };
-    const first = await ask(this.settings.reader.request({ ...request, fresh: page === this.#fresh }));
+    const first = await ask(this.reading.reader.request({ ...request, fresh: page === this.#fresh }));
     if (first.batch.length > 0 || first.next === undefined) return first;
     // A single-use cursor may return no rows and no next page the second time; the first answer has the next page.
-    const second = await ask(this.settings.reader.request({ ...request, fresh: true }).pipe(catchError(unlessRefused)));
+    const second = await ask(this.reading.reader.request({ ...request, fresh: true }).pipe(catchError(unlessRefused)));
     return second && second.batch.length > 0 ? second : first;
   }
 
   #name(next: Position, number: number): void {
+    const { reader, options } = this.reading;
+    const departure = this.reading.strays ? undefined : departureOf(reader.collection.served, next);
+    if (departure !== undefined) {
+      this.reading.strays = true;
+      warn(reader, options, 'W_SOURCE_LINK', `the link on page ${number} ${departure}, so that other rows may follow`);
+    }
     const key = JSON.stringify(next);
     const before = this.#named.get(key) ?? number;
     if (before !== number) {
-      const what = `page ${number} has the same ${pointerOf(this.settings)} for the next page as page ${before}; the list would never end`;
-      throw refused(this.settings.reader, 'E_SOURCE_CURSOR', what);
+      const what = `page ${number} has the same ${pointerOf(this.reading)} for the next page as page ${before}; the list would never end`;
+      throw refused(reader, 'E_SOURCE_CURSOR', what);
     }
     this.#named.set(key, number);
   }
 }
 
-function pointerOf({ reader }: ReadSettings): string {
+function pointerOf({ reader }: Reading): string {
   return reader.collection.served?.paging.scheme === 'link' ? 'link' : 'cursor';
 }

@@ -159,7 +159,8 @@ export class Passes {
 
   /** Returns whether enough consecutive passes for the mode missed nothing. */
   async #isClean(ask: Ask, number: number, pass: Pass): Promise<boolean> {
-    const { consistency, drifted, repeated, progress } = this.#first;
+    const { consistency, drifted, repeated, progress, strays } = this.#first;
+    const proves = !this.list.blind && !strays;
     const clean = !pass.isEndless && !pass.gaps.found && this.#isLikeBefore(pass) && (await pass.list?.reachesEnd(ask)) === true;
     this.#before = { rows: pass.progress.rows, repeated: pass.repeated, distinct: pass.distinct };
     this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
@@ -169,8 +170,8 @@ export class Passes {
     if (this.#clean < (isFewer ? 4 : consistency.mode === 'prove' ? 2 : 1)) return false;
     // The same rows repeated again: the list contains them twice.
     const same =
-      (number === 1 || this.list.blind) && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === progress.rows;
-    consistency.outcome = consistency.mode === 'prove' && !this.list.blind ? 'proven' : same && !drifted ? 'stable' : 'repaired';
+      (number === 1 || !proves) && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === progress.rows;
+    consistency.outcome = consistency.mode === 'prove' && proves ? 'proven' : same && !drifted ? 'stable' : 'repaired';
     return true;
   }
 

@@ -147,6 +147,8 @@ export class Reading {
   distinct = 0;
   repeated = 0;
   drifted = false;
+  /** Whether a link to the next page departed from the declared query, so that no pass proves anything. */
+  strays = false;
   readonly #starts: { readonly page: number; readonly place: number }[] = [];
   /** Pages with another row for a key of an earlier page, and the place of one such row there. */
   readonly #suspects = new Map<number, number>();

@@ -15,12 +15,12 @@ interface Asking {
 
 /** Returns where the next page is. @throws {SourceError} If the answer does not say it in a form that can be read, or leads elsewhere. */
 export function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Position | undefined {
-  const { served, label, position, limit, surroundings } = asking;
+  const { served, label, position, limit } = asking;
   const { paging, ends } = served;
   if (batch.length === 0 && ends.includes('empty_page')) return undefined;
   if (paging.scheme === 'link') {
     const link = paging.next === undefined ? nextLinkIn(answer.link ?? '', label) : textAt(answer, paging.next, label, 'link');
-    return link === undefined ? undefined : followed(link, position, label, surroundings);
+    return link === undefined ? undefined : followed(link, asking);
   }
   if (paging.scheme !== 'cursor') return undefined;
   const more = paging.more === undefined ? undefined : hasMore(answer, batch, paging.more, label);
@@ -93,17 +93,43 @@ export interface Surroundings {
 }
 
 /** Resolves a link against its page (RFC 3986), but not outside the base URL, and removes credentials: every request has our own. */
-function followed(link: string, from: Position, label: string, { baseUrl, secrets }: Surroundings): Position {
-  const { origin, pathname } = new URL(baseUrl);
+function followed(link: string, { served, label, position, surroundings }: Asking): Position {
+  const { origin, pathname } = new URL(surroundings.baseUrl);
   const base = pathname.replace(/\/+$/, '');
-  const page = `${origin}${base}${from.path}?${from.query}`;
+  const page = `${origin}${base}${position.path}?${position.query}`;
   if (!URL.canParse(link, page)) throw refused(label, 'is not a valid address');
   const next = new URL(link, page);
   if (next.origin !== origin) throw refused(label, `points to ${next.origin === 'null' ? next.protocol : next.origin}, another origin`);
   if (!next.pathname.startsWith(`${base}/`)) throw refused(label, `points outside the path of base_url, ${base}/`);
   // The others stay as written: a service may understand no other spelling of its own links.
   const pairs = next.search.slice(1).split('&');
-  return { path: next.pathname.slice(base.length), query: pairs.filter((pair) => !isCredential(pair, secrets)).join('&') };
+  const query = pairs.filter((pair) => !isCredential(pair, surroundings.secrets)).join('&');
+  const lost = keptQuery(served) === true ? deviations(served, query) : [];
+  const changed = lost.find(({ isMissing }) => !isMissing);
+  if (changed) throw refused(label, `changes '${changed.name}' of query`);
+  const missing = new URLSearchParams(lost.map(({ name, value }): [string, string] => [name, value])).toString();
+  return { path: next.pathname.slice(base.length), query: [query, missing].filter((part) => part !== '').join('&') };
+}
+
+/** Returns whether links must keep the query; `undefined` if the collection does not say. */
+function keptQuery({ paging }: Served): boolean | undefined {
+  return paging.scheme === 'link' ? paging.keep_query : undefined;
+}
+
+/** Returns the declared parameters that a query lacks, or has other values for; some services number the items of a list: `tags[0]`. */
+function deviations({ query }: Served, written: string) {
+  const given = [...new URLSearchParams(written)];
+  return Object.entries(query).flatMap(([name, value]) => {
+    const values = given.filter(([other]) => other === name || other.replace(/\[\d+\]$/, '[]') === name);
+    const isMissing = values.length === 0;
+    return isMissing || values.some(([, other]) => other !== value) ? [{ name, value, isMissing }] : [];
+  });
+}
+
+/** Describes how a link to the next page departs from the declared query, so that it may lead to other rows. */
+export function departureOf(served: Served | undefined, { query }: Position): string | undefined {
+  const [lost] = served && keptQuery(served) === undefined ? deviations(served, query) : [];
+  return lost && `${lost.isMissing ? 'lacks' : 'changes'} '${lost.name}' of query`;
 }
 
 function isCredential(pair: string, secrets: readonly string[]): boolean {
