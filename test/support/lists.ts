@@ -263,7 +263,7 @@ export const traps = [
   trap('an error that passes for an end', every, outage(error, true), { ends: true }),
   trap('an unreadable end', byCursor, unreadable(0, -1, [], {}, true, [1], { after: 1 })),
   trap('an unreadable end', { link }, unreadable(...badLinks)),
-  trap('an unreadable end', byMore, unreadable(0, 1, 'false', 'no', null, [], {}, undefined)),
+  trap('an unreadable end', byMore, unreadable(2, -1, 'no', null, [], {}, undefined)),
   trap('an unreadable end', byLast, unreadable('', [], {}, true, null, undefined)),
   trap('a pointer that is never there', byPointer, pointless),
   trap('ties in many places', tied, plainly, { ats: groups(({ below }) => 1 + below(4)) }),

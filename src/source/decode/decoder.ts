@@ -83,12 +83,12 @@ export class Decoder {
     return this.#batchOf(scanned.rows, columnsIn(scanned), counted);
   }
 
-  /** @returns `undefined` for rows without a key. */
+  /** @returns `undefined` for rows without any field of the key; an empty one is a row's own. */
   #batchOf(rows: number, sent: ReadonlyMap<string, SentColumn>, counted: boolean): RecordBatch | undefined {
     const wanted = this.#declared.filter((field) => field.wanted);
     const columns = new Map<string, Vector>();
     for (const { column, original } of wanted) columns.set(column, sent.get(original)?.vector ?? FlatVector.ofNulls(rows));
-    if (!this.collection.key.some((column) => hasText(columns.get(column)))) return undefined;
+    if (!wanted.some(({ column, original }) => this.collection.key.includes(column) && sent.has(original))) return undefined;
     const { findings } = this;
     findings.counting = counted;
     for (const { column, original } of this.#declared) findings.countMissing(column, rows - (sent.get(original)?.present ?? 0));
@@ -106,11 +106,6 @@ export class Decoder {
   #suspect(what: string): SourceError {
     return new SourceError('E_SOURCE_ANSWER', 'suspect', `${this.collection.name}: ${what}`);
   }
-}
-
-function hasText(vector: Vector | undefined): boolean {
-  for (let row = 0; vector && row < vector.length; row += 1) if (!vector.isEmpty(row)) return true;
-  return false;
 }
 
 /** Reads a list answer, a JSON array of objects and nothing else. @throws {SourceError} `E_SOURCE_ANSWER`, `suspect`, without content. */

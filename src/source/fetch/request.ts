@@ -76,8 +76,9 @@ function textAt({ body }: Answer, pointer: string, label: string, what: 'link' |
 
 function hasMore({ body }: Answer, batch: RecordBatch, pointer: string, label: string): boolean {
   const value = valueAt(body, segmentsOf(pointer));
-  if (value instanceof JsonText && (value.text === 'true' || value.text === 'false')) return value.text === 'true';
-  if (value === undefined && batch.length === 0) return false;
+  const text = value instanceof JsonText ? value.text : value;
+  if (text === 'true' || text === '1') return true;
+  if (text === 'false' || text === '0' || (value === undefined && batch.length === 0)) return false;
   throw new SourceError('E_SOURCE_ANSWER', 'suspect', `${label}: there is neither true nor false at ${pointer}`);
 }
 

@@ -55,6 +55,20 @@ const changed =
     );
   };
 
+test.each([
+  [1, 0],
+  ['true', 'false'],
+])('a response may say with %p that there is more, and with %p that there is none', async (more, none) => {
+  const server = await ownServer((response, url) => {
+    const rows = orders(30)
+      .filter(({ no }) => Number(no) > Number(url.searchParams.get('after')))
+      .slice(0, 10);
+    send(response, { data: rows, has_more: rows.at(-1)?.no === 30 ? none : more });
+  });
+  const text = ownText(`${key}\n    rows: /data\n    paging: { scheme: cursor, last: no, more: /has_more, param: after }`, file('repair'));
+  expect(await runOwn(server, text, await temporaryFolder())).toMatchObject({ read: 30, consistency: { outcome: 'stable' } });
+});
+
 const sends =
   (body: unknown, status = 200) =>
   (): Handler =>

@@ -74,6 +74,14 @@ describe.each(kinds)('a list (%s) whose key identifies no row', (kind) => {
     expect(now.totals).toEqual(before.totals);
     const without = keyed(...upTo(15)).map((row, at): Order => ({ ...row, no: at % 5 === 0 ? at + 1 : '' }));
     expect(await run(kind, without)).toMatchObject({ totals: without.map(({ total }) => total) });
+    // So is a whole page of them, but rows that lack the field may be of another list.
+    const page = without.map((row, at): Order => ({ ...row, no: at < 10 ? [null, ''][at % 2] : at }));
+    expect(await run(kind, page)).toMatchObject({ totals: without.map(({ total }) => total) });
+    const { failure } = await run(
+      kind,
+      page.map(({ no: _no, ...row }) => row),
+    );
+    expect(failure).toMatchObject({ code: 'E_SOURCE_ANSWER', message: expect.stringContaining('has the key (no)') });
   });
 
   test('is not one whose rows are updated, and move, while it is read or read again', async () => {
