@@ -51,10 +51,7 @@ export type Paging =
       readonly more?: string;
       readonly limit?: string;
     }
-  /**
-   * Each page links to the next: by a header `Link` with `rel="next"` (RFC 8288), or at `next` in the answer. `keep_query`: parameters of
-   * `query` that a link lacks are added, and other values refused; `false`: links need none. By default such a link is a warning.
-   */
+  /** Each page links to the next: by a header `Link` with `rel="next"` (RFC 8288), or at `next`. `keep_query`: true adds `query` to links. */
   | { readonly scheme: 'link'; readonly next?: string; readonly limit?: string; readonly keep_query?: boolean }
   /** One answer has all rows. */
   | { readonly scheme: 'none' };

@@ -42,10 +42,7 @@ export const catalogue = {
   E_SOURCE_ANSWER: entry(69, 'Check base_url; `leadstream doctor` shows what the service returns.', true),
   E_SOURCE_ROWS: entry(69, 'Correct rows of the collection, or declare under end how an empty list looks.', true),
   E_SOURCE_CURSOR: entry(69, 'Check next, last and more of the collection; if they are right, ask the operator.'),
-  E_SOURCE_LINK: entry(
-    69,
-    'Set base_url to the address in the links of the service, with https if they have it; or correct query; or ask its operator.',
-  ),
+  E_SOURCE_LINK: entry(69, 'Set base_url to the address in the links of the service, with https if they have it, or correct query.'),
   E_SOURCE_CLOSED: entry(69, 'Close the connection after everything is read, or connect again.'),
   E_SOURCE_REFUSED: entry(69, 'Check base_url, limit and the collection.'),
   E_SOURCE_TLS: entry(69, 'Check host and port of base_url and the clock; NODE_EXTRA_CA_CERTS adds an authority.'),

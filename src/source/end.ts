@@ -107,11 +107,13 @@ export class EndOfList {
     return last && !this.progress.endsFull(this.list.limit) ? last.number : next;
   }
 
-  async #lookBehind(ask: Ask, { page, after: [behind] }: ListEnd): Promise<void> {
-    if (behind === undefined) return this.#lookFarBehind(ask, page);
-    const batch = await ask(this.list.again(behind));
-    if (batch.length > 0 && fingerprintOf(batch) !== this.progress.last?.fingerprint) throw rowsAfterEnd(behind, page);
-    this.#drift(`page ${behind} had rows, but has none now`);
+  async #lookBehind(ask: Ask, { page, after }: ListEnd): Promise<void> {
+    if (after.length === 0) return this.#lookFarBehind(ask, page);
+    for (const behind of after) {
+      const batch = await ask(this.list.again(behind));
+      if (batch.length > 0 && fingerprintOf(batch) !== this.progress.last?.fingerprint) throw rowsAfterEnd(behind, page);
+      this.#drift(`page ${behind} had rows, but has none now`);
+    }
   }
 
   /** Checks pages that were not requested yet, so the result does not depend on how far ahead the requests are. */
@@ -277,7 +279,6 @@ const maxRows = 2 ** 40;
 /** The rows of a list by position, counted from 0: pages of one row, if the service supports them. */
 export class Positions {
   #honoured: boolean | undefined;
-  readonly #unread: { readonly page: number; readonly size: number; readonly names: readonly string[] }[] = [];
 
   constructor(
     private readonly list: Pages,
@@ -297,23 +298,9 @@ export class Positions {
     return this.page(ask, this.list.firstPage + position, 1);
   }
 
-  /** Returns the names of the rows on a page of some size, and keeps those that were not read, except after the end. */
+  /** Returns the names of the rows on a page of some size. */
   async page(ask: Ask, page: number, size: number): Promise<readonly string[]> {
-    const { seen, progress } = this.reading;
-    const names = this.reading.namesOf(await ask(this.list.probe(page, size).pipe(catchError(noRows))));
-    const unread = names.filter((name) => seen?.has(name) === false);
-    const isInside = progress.rows === 0 || (page - this.list.firstPage) * size < progress.rows;
-    if (isInside && unread.length > 0) this.#unread.push({ page, size, names: unread });
-    return names;
-  }
-
-  /** Returns whether rows that are still unread are where they were seen. */
-  async haveUnread(ask: Ask): Promise<boolean> {
-    for (const { page, size, names } of [...this.#unread]) {
-      const unread = names.filter((name) => !this.reading.seen?.has(name));
-      if (unread.length > 0 && (await this.page(ask, page, size)).some((name) => unread.includes(name))) return true;
-    }
-    return false;
+    return this.reading.namesOf(await ask(this.list.probe(page, size).pipe(catchError(noRows))));
   }
 
   /** Counts the current rows by searching for the last position with one, from a guess; `undefined` if that is impossible. */

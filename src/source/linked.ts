@@ -1,4 +1,4 @@
-import { catchError, map, of, type Observable } from 'rxjs';
+import { catchError, map, type Observable } from 'rxjs';
 import { itemAt } from '../core/index.js';
 import { task, type Ask, type Page } from '../flow/index.js';
 import { defaults } from '../options/index.js';
@@ -10,7 +10,7 @@ import { tiesOf, type Ties } from './ties.js';
 import { evenly, maxProbes, type Reading, type ReadProgress, type Taken } from './seen-rows.js';
 import type { List, ListPass } from './passes.js';
 import type { ListAnswer } from './fetch/reader.js';
-import { departureOf, type Position } from './fetch/request.js';
+import type { Position } from './fetch/request.js';
 
 const maxReturns = 10;
 
@@ -32,10 +32,8 @@ export class LinkedList implements List {
   /** When the last pass, or the first read, ended. */
   #endedAt = 0;
   #onlyOnce = false;
-  blind = false;
   readonly page = (number: number) => this.#pages.page(number);
   readonly again = (page: number) => this.#pages.again(this.#pages.at(page)).pipe(map((answer) => answer?.batch));
-  readonly count = () => of(undefined);
 
   constructor(readonly reading: Reading) {
     this.#pages = new LinkedPages(reading, 'page');
@@ -159,7 +157,7 @@ export class LinkedList implements List {
     const shorter = await ask(reader.request({ page: 1, limit: rows - 1, purpose: 'probe' }).pipe(catchError(unlessRefused)));
     if (shorter?.next !== undefined) return;
     if (shorter?.batch.length !== rows - 1) {
-      this.blind = true;
+      this.reading.blind = true;
       this.#uncheck('that one page is the whole list: the service does not honour the page size');
       const what = `page 1 has no ${pointerOf(this.reading)} to another, and the service does not honour the page size`;
       return warn(reader, options, 'W_SOURCE_UNCHECKED', `${what}, so it is not known whether that is the whole list`);
@@ -290,10 +288,9 @@ class LinkedPages {
 
   #name(next: Position, number: number): void {
     const { reader, options } = this.reading;
-    const departure = this.reading.strays ? undefined : departureOf(reader.collection.served, next);
-    if (departure !== undefined) {
-      this.reading.strays = true;
-      warn(reader, options, 'W_SOURCE_LINK', `the link on page ${number} ${departure}, so that other rows may follow`);
+    if (next.departs !== undefined && !this.reading.blind) {
+      this.reading.blind = true;
+      warn(reader, options, 'W_SOURCE_LINK', `the link on page ${number} ${next.departs}, so that other rows may follow`);
     }
     const key = JSON.stringify(next);
     const before = this.#named.get(key) ?? number;

@@ -41,7 +41,7 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
       }),
     );
   const seeds = new Map<number, RecordBatch>();
-  const read = (page: number) => request({ page, limit }).pipe(tap((batch) => seeds.set(page, batch)));
+  const read = (page: number, fresh = false) => request({ page, limit, fresh }).pipe(tap((batch) => seeds.set(page, batch)));
   const list = () => new Pages(reader, request, firstPage, limit, seeds, options.maxPages ?? Infinity);
 
   return read(firstPage).pipe(
@@ -81,14 +81,15 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
     );
   }
 
-  /** Handles a short first page: if others follow, there is a cap, and a cap may move the borders of all pages. */
+  /** Handles a short first page: if others follow that are no longer, there is a cap, and a cap may move the borders of all pages. */
   function afterShortPage(first: RecordBatch, second: RecordBatch): Observable<Pages> {
     const isMore = second.length > 0 && fingerprintOf(first) !== fingerprintOf(second);
     if (isMore && learned) {
       const what = `${requested(first)} and has more after them; rows between the pages would be missed`;
       throw refused(reader, 'E_SOURCE_ORDER', what);
     }
-    if (isMore) return capped(first);
+    // A longer second page contradicts a cap: the first page lacks rows, perhaps only once.
+    if (isMore) return second.length > first.length ? read(firstPage, true).pipe(map(list)) : capped(first);
     if (learned) return of(list());
     // The next page already read began at the offset of the full limit; with the length of this one it begins where this one ends.
     const known = new Set(namesIn(reader, first));

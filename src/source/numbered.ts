@@ -13,7 +13,6 @@ import { evenly, maxProbes, type Reading, type ReadProgress, type Taken } from '
 /** A list whose pages have numbers: several are requested at a time, and its rows have positions. */
 export class NumberedList implements List {
   readonly numbered = true;
-  blind = false;
   readonly firstPage: number;
   readonly concurrency: number;
   readonly #positions: Positions;
@@ -119,9 +118,8 @@ export class NumberedList implements List {
           reachesEnd: async (ask) => {
             // Passes with the same borders miss the same rows, and a service may answer every request with the same row.
             this.#hasOtherBorders ||= list.limit < limit && progress.largest <= list.limit;
-            this.blind =
+            reading.blind =
               reading.progress.rows === 1 ? this.list.repeated !== undefined : this.counting !== 'rows' && !this.#hasOtherBorders;
-            if (await this.#positions.haveUnread(ask)) return false;
             if (end.counted !== false || !progress.last) return true;
             const now = await ask(this.count(progress.rows));
             // Some services leave rows out of a page but count them.
@@ -146,20 +144,17 @@ export class NumberedList implements List {
 
   /** Checks some borders by pages of another size, if these are supported: the rows on both sides must be adjacent there, too. */
   async #checkBorders(ask: Ask): Promise<void> {
-    const { seen, progress, consistency } = this.reading;
+    const { progress, consistency } = this.reading;
     const borders = evenly(this.#borders, maxProbes);
     const check = async ([pages, before, after]: (typeof borders)[number]) => {
       const position = pages * this.list.limit;
       const size = otherSizes(this.list.limit).find((each) => each > 1 && position % each > 0);
       if (size === undefined) return;
       const names = await this.#positions.page(ask, this.firstPage + Math.floor(position / size), size);
-      const unread = names.findIndex((name) => seen?.has(name) === false);
-      const isMissing = unread >= 0 && names.slice(unread).some((name) => seen?.has(name));
       // A service with a page size of its own may have a last page of this size.
       const isPage = names.length === size && names.at(-1) !== progress.last?.name;
       const areAdjacent = names.some((name, row) => name === before && names[row + 1] === after);
-      if (isMissing || (isPage && !areAdjacent))
-        this.reading.drift(`pages of ${size} rows have other rows after page ${this.firstPage + pages - 1}`);
+      if (isPage && !areAdjacent) this.reading.drift(`pages of ${size} rows have other rows after page ${this.firstPage + pages - 1}`);
     };
     await Promise.all(borders.map(check));
     consistency.probes += borders.length;

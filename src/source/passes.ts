@@ -35,8 +35,6 @@ export interface List extends Way {
   readonly growing: boolean;
   /** Whether the end must be re-checked when all is read. */
   readonly unsettled: boolean;
-  /** Whether rows may be missing in every pass, so that none proves anything. */
-  readonly blind: boolean;
   take(page: Page, taken: Taken): void;
   /** Checks whether the list has rows after its end by now. It emits the page to continue with. */
   lookAgain(): Observable<number | undefined>;
@@ -45,7 +43,7 @@ export interface List extends Way {
   /** Requests the current state of a page that was read; emits `undefined` if the service refuses to return it a second time. */
   again(page: number): Observable<RecordBatch | undefined>;
   /** Returns the current number of rows, near a guess; `undefined` if it cannot be counted. */
-  count(guess: number): Observable<number | undefined>;
+  count?(guess: number): Observable<number | undefined>;
   pass(number: number, progress: ReadProgress): Observable<ListPass>;
 }
 
@@ -124,6 +122,7 @@ export class Passes {
     const { consistency } = this.#first;
     const batch = batchOf(page);
     const names = this.#first.namesOf(batch);
+    this.#first.took(names);
     const { known } = pass.progress.take(page.number, batch, names);
     const { fresh, repeats, conflicts, distinct, changed } = this.seen.take(batch, names, (before) => {
       if (before <= this.#whole.since) this.#whole.keys += 1;
@@ -149,7 +148,8 @@ export class Passes {
     const { consistency, options } = this.#first;
     consistency.passes = number;
     consistency.unordered ||= this.list.numbered && this.seen.moved() > maxMoved;
-    if (consistency.unordered ? await this.#isWhole(ask) : await this.#isClean(ask, number, pass)) return false;
+    const isDone = consistency.unordered ? await this.#isWhole(ask) : await this.#isClean(ask, number, pass);
+    if (isDone && !(await this.#first.findUnread(ask))) return false;
     const most = options.maxPasses ?? (consistency.unordered ? defaults.maxPassesUnordered : defaults.maxPasses);
     const countable = !consistency.unordered || this.#whole.rows !== undefined;
     if (number < most && countable) return true;
@@ -159,8 +159,7 @@ export class Passes {
 
   /** Returns whether enough consecutive passes for the mode missed nothing. */
   async #isClean(ask: Ask, number: number, pass: Pass): Promise<boolean> {
-    const { consistency, drifted, repeated, progress, strays } = this.#first;
-    const proves = !this.list.blind && !strays;
+    const { consistency, blind, drifted, repeated, progress } = this.#first;
     const clean = !pass.isEndless && !pass.gaps.found && this.#isLikeBefore(pass) && (await pass.list?.reachesEnd(ask)) === true;
     this.#before = { rows: pass.progress.rows, repeated: pass.repeated, distinct: pass.distinct };
     this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
@@ -170,8 +169,8 @@ export class Passes {
     if (this.#clean < (isFewer ? 4 : consistency.mode === 'prove' ? 2 : 1)) return false;
     // The same rows repeated again: the list contains them twice.
     const same =
-      (number === 1 || !proves) && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === progress.rows;
-    consistency.outcome = consistency.mode === 'prove' && proves ? 'proven' : same && !drifted ? 'stable' : 'repaired';
+      (number === 1 || blind) && consistency.repaired === 0 && pass.repeated === repeated && pass.progress.rows === progress.rows;
+    consistency.outcome = consistency.mode === 'prove' && !blind ? 'proven' : same && !drifted ? 'stable' : 'repaired';
     return true;
   }
 
@@ -192,7 +191,7 @@ export class Passes {
   async #isWhole(ask: Ask): Promise<boolean> {
     const { consistency, progress } = this.#first;
     const whole = this.#whole;
-    const rows = await ask(this.list.count(whole.rows ?? progress.rows));
+    const rows = this.list.count && (await ask(this.list.count(whole.rows ?? progress.rows)));
     if (rows !== whole.rows) {
       Object.assign(whole, { rows, since: this.seen.place, keys: 0 });
       return false;

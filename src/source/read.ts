@@ -54,10 +54,10 @@ function unambiguous(page: Page, { collection, findings }: ListReader, { at = co
 function pagesOf(given: ListReader, options: ReadingOptions, consistency: Consistency): Observable<Page> {
   // Without a key, rows are told apart by their whole content.
   const reader = consistency.onDuplicateKey === 'keep_all' ? { ...given, collection: { ...given.collection, key: [] } } : given;
-  const reading = () => new Reading(reader, options, consistency);
-  if (isSequential(reader.collection.served)) return new ListRead(new LinkedList(reading())).pages();
-  return openList(reader, options).pipe(
-    map((list) => (list instanceof Pages ? new NumberedList(reading(), list) : new WholeList(reading(), list))),
+  const reading = new Reading(reader, options, consistency);
+  if (isSequential(reader.collection.served)) return new ListRead(new LinkedList(reading)).pages();
+  return openList(reading.reader, options).pipe(
+    map((list) => (list instanceof Pages ? new NumberedList(reading, list) : new WholeList(reading, list))),
     switchMap((list) => new ListRead(list).pages()),
   );
 }
@@ -76,7 +76,7 @@ class ListRead {
       defer(() => {
         options.onEnd?.(() => list.lookAgain().pipe(map((next) => next !== undefined)));
         consistency.counted = list.counting;
-        return consistency.mode === 'off' ? EMPTY : this.#checks();
+        return this.#checks();
       }),
       defer(() => this.#lookAgain()),
     ).pipe(map((page) => this.#drain.track(page)));
@@ -99,11 +99,16 @@ class ListRead {
     const { reading } = list;
     const { consistency, seen } = reading;
     return task(async (ask) => {
-      const settled = await list.check(ask);
+      const { mode } = consistency;
+      const settled = mode === 'off' || (await list.check(ask));
       await reading.checkKeys(ask, (page) => list.again(page));
-      consistency.outcome = reading.drifted || (!settled && consistency.mode === 'check') ? 'drifted' : 'stable';
-      if (consistency.mode === 'prove') return !list.blind;
-      return consistency.mode === 'repair' && (reading.drifted || !settled);
+      const unread = await reading.findUnread(ask);
+      if (unread) reading.drift(`${unread.where} has rows that were not read`);
+      if (mode !== 'off') consistency.outcome = reading.drifted || (!settled && mode === 'check') ? 'drifted' : 'stable';
+      if (mode === 'prove' || (mode === 'repair' && (reading.drifted || !settled))) return true;
+      // Rows that were there before the first page was read, and still are, did not come meanwhile.
+      if (unread?.isBefore) consistency.outcome = 'unstable';
+      return false;
     }).pipe(switchMap((needed) => (needed && seen ? new Passes(list, seen).pages() : EMPTY)));
   }
 

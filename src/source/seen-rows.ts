@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { Observable } from 'rxjs';
+import { catchError, map, tap, type Observable } from 'rxjs';
 import { columnsOf } from '../collections/index.js';
-import { itemAt, type Consistency } from '../core/index.js';
+import { amountOf, itemAt, type Consistency } from '../core/index.js';
 import { batchOf, countOf, KeyMap, shownKey, withBatch, type Ask, type Page } from '../flow/index.js';
 import { digestOf, digestsOf, keysOf, type RecordBatch } from '../vector/index.js';
 import type { ReadingOptions } from './options.js';
-import type { ListReader } from './paging.js';
+import type { ListRequest } from './fetch/reader.js';
+import { isSequential } from './fetch/request.js';
+import { noRows, type ListReader } from './paging.js';
 
 /** The keys of a list, and where the last pass first found each. Memory: 32 bytes per key or expected row, and 4 per row of a pass. */
 export class SeenRows {
@@ -147,17 +149,23 @@ export class Reading {
   distinct = 0;
   repeated = 0;
   drifted = false;
-  /** Whether a link to the next page departed from the declared query, so that no pass proves anything. */
-  strays = false;
+  /** Whether rows may be missing in every pass, or others may be there, so that none proves anything. */
+  blind = false;
   readonly #starts: { readonly page: number; readonly place: number }[] = [];
   /** Pages with another row for a key of an earlier page, and the place of one such row there. */
   readonly #suspects = new Map<number, number>();
 
+  readonly reader: ListReader;
+  /** By the names of rows that were shown, and not read so far: where that was, and whether before the first page was read. */
+  readonly #unread = new Map<string, { readonly asked: ListRequest; readonly where: string; readonly isBefore: boolean }>();
+
   constructor(
-    readonly reader: ListReader,
+    private readonly given: ListReader,
     readonly options: ReadingOptions,
     readonly consistency: Consistency,
   ) {
+    const noting = (asked: ListRequest) => given.request(asked).pipe(tap(({ batch }) => this.#note(asked, batch)));
+    this.reader = { ...given, request: noting };
     this.seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
   }
 
@@ -166,6 +174,7 @@ export class Reading {
     const { consistency, seen } = this;
     const batch = batchOf(page);
     const names = this.namesOf(batch);
+    this.took(names);
     const { position, known } = this.progress.take(page.number, batch, names);
     const digest = digestOf(names);
     this.digests.set(page.number, digest);
@@ -189,6 +198,42 @@ export class Reading {
     const suspect = repeats.find(({ differs }) => differs);
     if (suspect && sighting?.conflicts.length === 0 && !consistency.onDuplicateKey) this.#suspects.set(page.number, suspect.first);
     return { fresh: withRowsOf(page, batch, fresh), names, position, repeats, isStale };
+  }
+
+  /** Notes rows that may never be read, but not those after the end: of probes, second looks, and pages whose size may be given up. */
+  #note(asked: ListRequest, batch: RecordBatch): void {
+    const { reader, seen, progress, options } = this;
+    const { page = 1, limit, purpose, fresh = false } = asked;
+    const isSecond = purpose === 'probe' || fresh;
+    const size = limit ?? reader.limit;
+    const hasPositions = progress.rows > 0 && !isSequential(reader.collection.served);
+    const inside = hasPositions ? Math.max(0, progress.rows - (page - (options.firstPage ?? 1)) * size) : Infinity;
+    if (isSecond ? !seen : progress.pages > 0) return;
+    const where = asked.page === undefined ? 'the list' : `page ${page} of ${amountOf(size, 'row')}`;
+    const noted = { asked, where, isBefore: !isSecond };
+    for (const name of this.namesOf(batch).slice(0, inside)) if (!seen?.has(name) && !this.#unread.has(name)) this.#unread.set(name, noted);
+  }
+
+  took(names: readonly string[]): void {
+    if (this.#unread.size > 0) for (const name of names) this.#unread.delete(name);
+  }
+
+  /** Requests again what showed rows that are unread so far. @returns The first that still does; rows that are gone are drift. */
+  async findUnread(ask: Ask) {
+    for (const shown of new Set(this.#unread.values())) {
+      if (this.consistency.growing && !shown.isBefore) continue;
+      const again$ = this.given.request({ ...shown.asked, purpose: 'probe' }).pipe(
+        map(({ batch }) => batch),
+        catchError(noRows),
+      );
+      const now = new Set(this.namesOf(await ask(again$)));
+      this.consistency.probes += 1;
+      const names = [...this.#unread.keys()].filter((name) => this.#unread.get(name) === shown);
+      if (names.some((name) => now.has(name))) return shown;
+      this.drift(`${shown.where} had rows that were not read, and are gone`);
+      this.took(names);
+    }
+    return undefined;
   }
 
   namesOf(batch: RecordBatch): readonly string[] {
@@ -261,7 +306,7 @@ export class ReadProgress {
   rows = 0;
   pages = 0;
   largest = 0;
-  /** Number of the first page that was shorter than an earlier one, and not the last. */
+  /** Number of the first page that was shorter than an earlier one or the next, and not the last. */
   short: number | undefined;
   last: LastPage | undefined;
   first: string | undefined;
@@ -272,8 +317,8 @@ export class ReadProgress {
     const position = this.rows - known;
     this.rows = position + batch.length;
     if (known === 0) this.pages += 1;
-    if (known === 0 && batch.length > 0 && this.last && this.last.rows < this.largest) this.short ??= this.last.number;
     this.largest = Math.max(this.largest, batch.length);
+    if (known === 0 && batch.length > 0 && this.last && this.last.rows < this.largest) this.short ??= this.last.number;
     this.first ??= names[0];
     const name = names.at(-1);
     if (name !== undefined) this.last = { number, rows: batch.length, name, fingerprint: fingerprintOf(batch) };

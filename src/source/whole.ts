@@ -12,8 +12,6 @@ export class WholeList implements List {
   readonly firstPage = 1;
   readonly concurrency = 1;
   readonly growing = false;
-  readonly blind = false;
-  readonly count = () => of(undefined);
   readonly again = () => this.reading.reader.request({ purpose: 'probe' }).pipe(map(({ batch }) => batch));
   #names: readonly string[] = [];
   #looked = false;

@@ -235,7 +235,7 @@ function takeOut(flat: Record<string, JsonRecord[string]>, outer: string, inner:
 }
 
 const head = schema((z) => {
-  const position = z.object({ path: z.string(), query: z.string() });
+  const position = z.object({ path: z.string(), query: z.string(), departs: z.string().optional() });
   return z.object({ position, next: position.nullable() });
 });
 

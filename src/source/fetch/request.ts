@@ -20,7 +20,7 @@ export function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Posi
   if (batch.length === 0 && ends.includes('empty_page')) return undefined;
   if (paging.scheme === 'link') {
     const link = paging.next === undefined ? nextLinkIn(answer.link ?? '', label) : textAt(answer, paging.next, label, 'link');
-    return link === undefined ? undefined : followed(link, asking);
+    return link === undefined ? undefined : followed(link, paging, asking);
   }
   if (paging.scheme !== 'cursor') return undefined;
   const more = paging.more === undefined ? undefined : hasMore(answer, batch, paging.more, label);
@@ -94,7 +94,7 @@ export interface Surroundings {
 }
 
 /** Resolves a link against its page (RFC 3986), but not outside the base URL, and removes credentials: every request has our own. */
-function followed(link: string, { served, label, position, surroundings }: Asking): Position {
+function followed(link: string, paging: Paging & { readonly scheme: 'link' }, { served, label, position, surroundings }: Asking): Position {
   const { origin, pathname } = new URL(surroundings.baseUrl);
   const base = pathname.replace(/\/+$/, '');
   const page = `${origin}${base}${position.path}?${position.query}`;
@@ -105,32 +105,26 @@ function followed(link: string, { served, label, position, surroundings }: Askin
   // The others stay as written: a service may understand no other spelling of its own links.
   const pairs = next.search.slice(1).split('&');
   const query = pairs.filter((pair) => !isCredential(pair, surroundings.secrets)).join('&');
-  const lost = keptQuery(served) === true ? deviations(served, query) : [];
+  const path = next.pathname.slice(base.length);
+  const { keep_query: keeps } = paging;
+  const lost = keeps === false ? [] : departures(served.query, query);
+  const [first] = lost;
+  if (keeps !== true)
+    return { path, query, ...(first && { departs: `${first.isMissing ? 'lacks' : 'changes'} '${first.name}' of query` }) };
   const changed = lost.find(({ isMissing }) => !isMissing);
   if (changed) throw refused(label, `changes '${changed.name}' of query`);
-  const missing = new URLSearchParams(lost.map(({ name, value }): [string, string] => [name, value])).toString();
-  return { path: next.pathname.slice(base.length), query: [query, missing].filter((part) => part !== '').join('&') };
+  const missing = lost.map(({ name, value }) => new URLSearchParams({ [name]: value }));
+  return { path, query: [...(query === '' ? [] : [query]), ...missing].join('&') };
 }
 
-/** Returns whether links must keep the query; `undefined` if the collection does not say. */
-function keptQuery({ paging }: Served): boolean | undefined {
-  return paging.scheme === 'link' ? paging.keep_query : undefined;
-}
-
-/** Returns the declared parameters that a query lacks, or has other values for; some services number the items of a list: `tags[0]`. */
-function deviations({ query }: Served, written: string) {
-  const given = [...new URLSearchParams(written)];
-  return Object.entries(query).flatMap(([name, value]) => {
+/** Returns the parameters that a query lacks, or has other values for; some services number the items of a list, as in `tags[0]`. */
+function departures(declared: Served['query'], query: string) {
+  const given = [...new URLSearchParams(query)];
+  return Object.entries(declared).flatMap(([name, value]) => {
     const values = given.filter(([other]) => other === name || other.replace(/\[\d+\]$/, '[]') === name);
     const isMissing = values.length === 0;
     return isMissing || values.some(([, other]) => other !== value) ? [{ name, value, isMissing }] : [];
   });
-}
-
-/** Describes how a link to the next page departs from the declared query, so that it may lead to other rows. */
-export function departureOf(served: Served | undefined, { query }: Position): string | undefined {
-  const [lost] = served && keptQuery(served) === undefined ? deviations(served, query) : [];
-  return lost && `${lost.isMissing ? 'lacks' : 'changes'} '${lost.name}' of query`;
 }
 
 function isCredential(pair: string, secrets: readonly string[]): boolean {
@@ -148,6 +142,8 @@ export interface Position {
   readonly path: string;
   /** As text, which other spellings of the same parameters would not replace. */
   readonly query: string;
+  /** How the link to it departs from the declared query, so that it may lead to other rows. */
+  readonly departs?: string | undefined;
 }
 
 /** Returns whether each page of a collection points to the next one. */
