@@ -51,7 +51,7 @@ export type Paging =
       readonly more?: string;
       readonly limit?: string;
     }
-  /** Each page links to the next: by a header `Link` with `rel="next"` (RFC 8288), or at `next`. `keep_query`: true adds `query` to links. */
+  /** Each page links to the next: by a header `Link` with `rel="next"` (RFC 8288), or at `next`. `keep_query`: true adds `query` to it. */
   | { readonly scheme: 'link'; readonly next?: string; readonly limit?: string; readonly keep_query?: boolean }
   /** One answer has all rows. */
   | { readonly scheme: 'none' };
