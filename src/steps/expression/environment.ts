@@ -17,7 +17,9 @@ const celTypes: Readonly<Record<DeclaredType, string>> = {
 
 /** Words reserved by CEL, including type names. A field with such a name can be renamed first. */
 const reserved = new Set(
-  'as break const continue else false for function if import in let loop namespace null package return true var void while'.split(' '),
+  'as break const continue else false for function if import in let loop namespace null package prototype return true var void while __proto__'.split(
+    ' ',
+  ),
 );
 
 /** Comparisons that CEL refuses by the types of their operands, but evaluates when the types are dynamic. */

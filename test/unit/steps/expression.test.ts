@@ -68,6 +68,12 @@ describe('an expression that cannot be read', () => {
   });
 });
 
+test('a field with a name that CEL reserves hinders no other field', () => {
+  const words = ['prototype', '__proto__', 'constructor', 'function', 'in', 'null'];
+  expect(valueOf("s == 'x'", { s: 'x' }, texts('s', ...words))).toBe(true);
+  expect(problemOf("prototype == 'x'", texts('s', ...words))).toMatchObject({ message: expect.stringContaining('prototype') });
+});
+
 describe('an expression that fails for every row', () => {
   const columns = [...columnsOf(collections.leads), ...castTo({ word: 'text', whole: 'integer' })];
 
