@@ -28,8 +28,8 @@ export interface RowField {
 
 export interface RowPassage {
   readonly at: string;
-  /** `dropped`: by the step's own rule; `failed`: a run fails here; `not reached`: an earlier step removed the row. */
-  readonly outcome: 'passed' | 'dropped' | 'rejected' | 'failed' | 'not reached';
+  /** `dropped`: by the step's own rule; `failed`: a run fails here; `not reached`: an earlier step removed the row, or depends on all rows. */
+  readonly outcome: 'passed' | 'dropped' | 'rejected' | 'failed' | 'depends on all rows' | 'not reached';
   /** Why it is rejected or fails, or what is unknown of a `dedupe`, in words. */
   readonly reason?: string | undefined;
   /** What the step counted, without zeros. */
@@ -62,7 +62,9 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
   const limited = { ...pipeline, connection: { ...connection, limit: connection.limit ?? bounds.limit.max, endWaitMs: 0 } };
   const now = new Date();
   const observe: Observe = (some, begin) => runObserved(limited, { rows: Infinity, steps: some, begin, now, signal, watch });
-  let { stages, failure } = await observe(plan.steps, (runtime) => finding(runtime, plan.collection, key, scan, pipeline.reveal));
+  const ofAll = plan.steps.findIndex(dependsOnAll);
+  const own = ofAll < 0 ? plan.steps : plan.steps.slice(0, ofAll);
+  let { stages, failure } = await observe(own, (runtime) => finding(runtime, plan.collection, key, scan, pipeline.reveal));
   const [first] = itemAt(stages, 0).rows;
   if (!first) {
     const where = `among the first ${amountOf(scan, 'row')} of the list`;
@@ -71,8 +73,8 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
   const record = itemAt(shownRows(itemAt(stages, 0), [first], reveal), 0);
   const steps: RowPassage[] = [];
   let isLeft = true;
-  for (const [index, step] of plan.steps.entries()) {
-    const at = stages.length - plan.steps.length + index;
+  for (const [index, step] of own.entries()) {
+    const at = stages.length - own.length + index;
     const [before, after] = [itemAt(stages, at - 1), itemAt(stages, at)];
     const isDedupe = isLeft && step.definition.name === 'dedupe' && after.passed > 0;
     const rival = isDedupe ? await rivalOf(after.rows, first, plan.steps.slice(0, index + 1), pipeline, observe, scan) : {};
@@ -80,7 +82,11 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
     steps.push(isLeft ? passage : { at: step.at, outcome: 'not reached', counts: {}, rows: [] });
     isLeft &&= passage.rows.length > 0;
     const { kept = [] } = rival;
-    if (kept.length > 0) ({ stages, failure } = await observe(plan.steps.slice(index), (runtime) => () => given(kept, runtime)));
+    if (kept.length > 0) ({ stages, failure } = await observe(own.slice(index), (runtime) => () => given(kept, runtime)));
+  }
+  for (const { at } of plan.steps.slice(own.length)) {
+    steps.push({ at, outcome: isLeft ? 'depends on all rows' : 'not reached', counts: {}, rows: [] });
+    isLeft = false;
   }
   return {
     pipeline: pipeline.name,
@@ -90,6 +96,11 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
     /** The error that a run with this record fails with. */
     failure: steps.some(({ preferred, outcome }) => preferred && outcome === 'dropped') ? undefined : failure,
   };
+}
+
+/** Returns whether one row does not tell what leaves a step. A sort passes the row, and leaves its place open. */
+function dependsOnAll({ definition: { name, blocking = false, most } }: PlannedStep): boolean {
+  return most !== undefined || (blocking && name !== 'sort');
 }
 
 type Observe = (steps: readonly PlannedStep[], begin: Observing['begin']) => Promise<Observed>;

@@ -42,7 +42,7 @@ export const explainRow = command(
 function textOf({ collection, record, steps }: Omit<RowExplanation, 'failure'>): string {
   const last = steps.find(({ outcome }) => outcome !== 'passed');
   const end = last
-    ? `nothing is written for it: ${last.at}, ${last.outcome}`
+    ? `${last.outcome === 'depends on all rows' ? 'what is written for it is not known' : 'nothing is written for it'}: ${last.at}, ${last.outcome}`
     : `${amountOf(steps.at(-1)?.rows.length ?? 1, 'row')} for the outputs`;
   const befores = [record, ...steps.map(({ rows: [first = []] }) => first)];
   const blocks = [

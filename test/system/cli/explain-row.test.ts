@@ -83,6 +83,24 @@ describe('explain-row', () => {
     expect(nulled?.rows[0]).toContainEqual({ name: 'age', value: null });
   });
 
+  test.each([
+    ['sql: SELECT lead_id, 1 / count(*) AS n FROM rows GROUP BY ALL HAVING count(*) > 1', 'sql'],
+    ['aggregate: { compute: { n: count(), oldest: max(num(email)) } }', 'aggregate'],
+    ['sort: { by: [lead_id] }\n  - limit: 2', 'limit'],
+    ['limit: 1', 'limit'],
+  ])('says of %s that it depends on all rows, and nothing of what comes after', async (step, name) => {
+    const [from, cwd] = [
+      await served(),
+      await workplace(`on_error: fail\nfrom: leads\nsteps:\n  - ${step}\n  - cast: {}\nto: [stdout: {}]`),
+    ];
+    const { code, stdout } = await cli(['explain-row', 'p.yaml', '4'], { cwd, env: from.env });
+    const end =
+      /steps\[\d\] (\w+): depends on all rows\n\nsteps\[\d\] cast: not reached\n\nwhat is written for it is not known: steps\[\d\] \w+, .*\n$/;
+    expect([code, end.exec(stdout)?.[1]]).toEqual([0, name]);
+    const dropped = await explained(["filter: lead_id == '7'", 'sql: SELECT count(*) AS n FROM rows', 'limit: 1'], '4');
+    expect(dropped.steps.map(({ outcome }) => outcome)).toEqual(['dropped', 'not reached', 'not reached']);
+  });
+
   test('fails as a run fails on the row, and shows the steps before', async () => {
     const [from, cwd] = [await served(), await workplace(`on_error: fail${enriching}`)];
     const { code, stdout, stderr } = await cli(['explain-row', 'p.yaml', '4'], { cwd, env: from.env });
@@ -94,7 +112,7 @@ describe('explain-row', () => {
     ['the first of the list', ['derive: { at: "\'1\'" }'], '1'],
     ['the first of another order', ['sort: { by: [lead_id desc] }'], '4'],
   ])('says which row a dedupe prefers: %s', async (_, before, first) => {
-    const steps = [...before, 'filter: "!blank(email)"', 'dedupe: { by: [email] }', 'limit: 10'];
+    const steps = [...before, 'filter: "!blank(email)"', 'dedupe: { by: [email] }', 'cast: { types: { uid: integer } }'];
     const preferred = await explained(steps, first);
     expect(preferred.steps.map(({ outcome }) => outcome)).toEqual(['passed', 'passed', 'passed', 'passed']);
     const { steps: passages } = await explained(steps, first === '1' ? '4' : '1');
