@@ -152,6 +152,7 @@ export const warningCatalogue = {
   W_SPEC_FLAG: 'Compare flag(field) instead of its text, or cast it first.',
   W_SPEC_TEXT: 'Convert the text with num(), epoch() or date(), or cast it first.',
   W_SPEC_CONSTANT: "Two constants are compared; write a field's name without quotes.",
+  W_SPEC_ZONE: 'Write AT TIME ZONE once: the columns of rows that are instants have a zone already.',
   W_SPEC_MATCHES: 'Join on all columns of the key, or choose a row with pick: several that match would fail.',
   W_SOURCE_CAP: 'Set service.limit to the number of rows that the service returns at most.',
   W_SOURCE_PROXY: 'Write names, ends of names, addresses and networks under NO_PROXY, like `.example.com,10.0.0.0/8`.',

@@ -40,7 +40,19 @@ export function sqlValues(vector: Vector): readonly SqlValue[] {
   });
 }
 
-export function valueOf(value: SqlValue, type: DeclaredType): Value {
+/** Stands for an instant of a result that milliseconds do not hold. */
+export const finerThanMs = 2n ** 63n - 2n;
+
+/** Returns a value of a result, or why its column cannot hold it. */
+export function resultOf(value: SqlValue, type: DeclaredType): Value | Unfit {
+  const given = valueOf(value, type);
+  if (given === null || type === 'text' || exact[type](given) !== undefined) return given;
+  if (value === finerThanMs) return new Unfit("is finer than a millisecond; write date_trunc('milliseconds', …), or cast it to VARCHAR");
+  if (given instanceof Date) return new Unfit('is not an instant or day of the years 1 to 9999');
+  return new Unfit(type === 'decimal' ? `${misfit(type)}, as after a division by 0; divide by nullif(…, 0)` : misfit(type));
+}
+
+function valueOf(value: SqlValue, type: DeclaredType): Value {
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('utf8');
   return (type === 'timestamp' || type === 'date') && value !== null ? new Date(Number(value)) : value;
 }

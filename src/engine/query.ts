@@ -1,6 +1,7 @@
 import type * as DuckDB from '@duckdb/node-api';
-import type { DeclaredType } from '../core/index.js';
+import { itemAt, type DeclaredType, type Warning } from '../core/index.js';
 import { connected } from './database.js';
+import { finerThanMs } from './plain.js';
 
 /** A column of the table `rows`, or of the result of a query. */
 export interface QueryColumn {
@@ -9,12 +10,14 @@ export interface QueryColumn {
 }
 
 export interface DescribedQuery {
-  /** `counts`: the column is `count(*)`, which says nothing about a value. */
-  readonly columns: readonly (QueryColumn & { readonly counts: boolean })[];
+  /** `madeOf`: the columns of `rows` that its values may come from. */
+  readonly columns: readonly (QueryColumn & { readonly madeOf: readonly QueryColumn[] })[];
   /** The columns of `rows` that it may read; it is given no others. */
   readonly reads: readonly QueryColumn[];
   /** Whether these are all, because it means some without naming them. */
   readonly isWhole: boolean;
+  /** What is valid and probably not intended. */
+  readonly warning: Warning | undefined;
 }
 
 type QueryAnswer = DescribedQuery | { readonly problem: string };
@@ -25,7 +28,8 @@ const forms: Readonly<Record<DeclaredType, { readonly sql: string; shown(stored:
   flag: { sql: 'BOOLEAN', shown: (stored) => stored, read: (value) => value },
   integer: { sql: 'BIGINT', shown: (stored) => stored, read: (value) => `${value}::HUGEINT` },
   decimal: { sql: 'DOUBLE', shown: (stored) => stored, read: double },
-  timestamp: { sql: 'TIMESTAMP', shown: (stored) => `make_timestamp_ms(${stored})`, read: instant },
+  // A cast between TIMESTAMP and TIMESTAMPTZ takes twenty times as long.
+  timestamp: { sql: 'TIMESTAMPTZ', shown: (stored) => `make_timestamptz(${stored} * 1000)`, read: instant },
   date: { sql: 'DATE', shown: (stored) => `make_timestamp_ms(${stored})::DATE`, read: instant },
 };
 
@@ -35,9 +39,10 @@ function double(value: string): string {
   return `CASE WHEN ${isOther} THEN 'infinity'::DOUBLE ELSE ${value}::DOUBLE END`;
 }
 
-/** Returns the milliseconds of an instant; of an infinite one, more than a `Date` holds. */
+/** Returns the milliseconds of an instant or day; of an infinite one, more than a `Date` holds. */
 function instant(value: string): string {
-  return `CASE WHEN isinf(${value}::TIMESTAMP) THEN ${2n ** 63n - 1n} ELSE epoch_ms(${value}::TIMESTAMP) END`;
+  const isFiner = `nanosecond(${value}) % 1000000 <> 0`;
+  return `CASE WHEN isinf(${value}) THEN ${finerThanMs + 1n} WHEN ${isFiner} THEN ${finerThanMs} ELSE epoch_ms(${value}) END`;
 }
 
 /** The declared type of a result column, by its type in DuckDB; other types are refused. */
@@ -142,7 +147,7 @@ export class Queries {
 
 function resultOf(prepared: DuckDB.DuckDBPreparedStatement, tree: QueryTree): QueryAnswer {
   const taken = new Set<string>();
-  const columns: DescribedQuery['columns'][number][] = [];
+  const columns: QueryColumn[] = [];
   for (let index = 0; index < prepared.columnCount; index += 1) {
     const name = prepared.columnName(index);
     const inDuckdb = String(prepared.columnType(index));
@@ -153,10 +158,16 @@ function resultOf(prepared: DuckDB.DuckDBPreparedStatement, tree: QueryTree): Qu
     if (type === undefined) {
       return { problem: `the column ${name} is of type ${inDuckdb}; cast it to VARCHAR, BOOLEAN, BIGINT, DOUBLE, TIMESTAMP or DATE` };
     }
+    if (tree.zones.length > 0 && /^TIMESTAMP(?:_\w+)?$/.test(inDuckdb)) {
+      const remedy = 'cast it to DATE or VARCHAR, or turn it back with AT TIME ZONE';
+      return { problem: `the column ${name} is a time of day without its zone, as AT TIME ZONE gives; ${remedy}` };
+    }
     taken.add(name);
-    columns.push({ name, type, counts: tree.counts(index, prepared.columnCount) });
+    columns.push({ name, type });
   }
-  return { columns, reads: tree.reads, isWhole: tree.isWhole };
+  const { reads, isWhole, warning } = tree;
+  const origins = tree.madeOf(columns.length);
+  return { columns: columns.map((column, index) => ({ ...column, madeOf: itemAt(origins, index) })), reads, isWhole, warning };
 }
 
 /** A part of the syntax tree of a query, as `json_serialize_sql` returns it. */
@@ -164,17 +175,23 @@ type Node = Readonly<Record<string, unknown>>;
 
 class QueryTree {
   readonly #nodes: Node[] = [];
-  readonly #words = new Set<string>();
+  readonly words = new Set<string>();
+  /** Names that mean a whole row. */
+  readonly #tables: ReadonlySet<string>;
 
+  /** @param tables Those of the query, if this is a part of it. */
   constructor(
     private readonly tree: unknown,
     private readonly rows: readonly QueryColumn[],
+    tables?: ReadonlySet<string>,
   ) {
     this.#collect(tree);
+    const aliases = this.#nodes.flatMap((node) => ('query_location' in node && !('class' in node) ? [lower(node.alias)] : []));
+    this.#tables = tables ?? new Set(['rows', ...aliases]);
   }
 
   #collect(value: unknown): void {
-    if (typeof value === 'string') this.#words.add(value.toLowerCase());
+    if (typeof value === 'string') this.words.add(value.toLowerCase());
     if (typeof value !== 'object' || value === null) return;
     if (!Array.isArray(value)) this.#nodes.push(value as Node);
     for (const part of Object.values(value)) this.#collect(part);
@@ -186,7 +203,7 @@ class QueryTree {
     // Outside of the subquery that it is defined in, such a name would mean DuckDB's own table.
     const own = new Set(['rows', ...named.filter((name) => !others.has(name))]);
     // list_aggregate takes the name of a function as a text.
-    if (this.#words.has('reservoir_quantile')) return 'reservoir_quantile does not give the same for the same rows';
+    if (this.words.has('reservoir_quantile')) return 'reservoir_quantile does not give the same for the same rows';
     const timeless = new Set(Object.values(clock).flat());
     for (const node of this.#nodes) {
       const [column, ...more] = Array.isArray(node.column_names) ? (node.column_names as readonly unknown[]) : [];
@@ -212,20 +229,13 @@ class QueryTree {
 
   /** The columns that the query may read: those whose name is in it, or all where they are meant without a name. */
   get reads(): readonly QueryColumn[] {
-    return this.isWhole ? this.rows : this.rows.filter(({ name }) => this.#words.has(name.toLowerCase()));
+    return this.isWhole ? this.rows : this.rows.filter(({ name }) => this.words.has(name.toLowerCase()));
   }
 
   get isWhole(): boolean {
-    const modifiers = this.#nodes.flatMap((node) => (Array.isArray(node.modifiers) ? (node.modifiers as readonly Node[]) : []));
+    const orders = this.#nodes.flatMap(({ modifiers }) => nodesOf(modifiers)).flatMap((modifier) => nodesOf(modifier.orders));
     // ORDER BY ALL means the columns of the result.
-    const results = modifiers
-      .flatMap(({ orders }) => (Array.isArray(orders) ? (orders as readonly Node[]) : []))
-      .map(({ expression }) => expression as Node)
-      .filter(({ expr }) => expr === null);
-    const tables = new Set([
-      'rows',
-      ...this.#nodes.flatMap((node) => ('query_location' in node && !('class' in node) ? [lower(node.alias)] : [])),
-    ]);
+    const results = orders.map(({ expression }) => expression as Node).filter(({ expr }) => expr === null);
     return this.#nodes.some(
       (node) =>
         (node.class === 'STAR' && !results.includes(node)) ||
@@ -234,18 +244,71 @@ class QueryTree {
         // It groups by the columns that it does not name.
         node.type === 'PIVOT' ||
         (Array.isArray(node.column_name_alias) && node.column_name_alias.length > 0) ||
-        (node.class === 'COLUMN_REF' && Array.isArray(node.column_names) && tables.has(lower(node.column_names.at(-1)))),
+        (node.class === 'COLUMN_REF' && Array.isArray(node.column_names) && this.#tables.has(lower(node.column_names.at(-1)))),
     );
   }
 
-  /** Returns whether a column of the result is `count(*)`. @param width The number of its columns; `unnest` of a struct makes several. */
-  counts(index: number, width: number): boolean {
-    const { statements } = this.tree as { readonly statements?: readonly { readonly node: Node }[] };
-    const list = statements?.[0]?.node.select_list;
-    if (!Array.isArray(list) || list.length !== width || list.some((item: Node) => item.class === 'STAR')) return false;
-    const { function_name: name, children, filter } = (list as readonly Node[])[index] ?? {};
-    return (name === 'count_star' || name === 'count') && Array.isArray(children) && children.length === 0 && filter === null;
+  /** Where it gives a time of day in one zone and reads it as one in another. What is constant, or cast to TIMESTAMP, has no zone before. */
+  get warning(): Warning | undefined {
+    for (const [zone, turned] of this.zones) {
+      const inner = new QueryTree(turned, this.rows).zones;
+      const [other] = inner.find(([name, value]) => name !== zone && value.class !== 'CAST' && value.class !== 'CONSTANT') ?? [];
+      const message = `reads the time of day in ${other} as one in ${zone}; columns of rows have a zone, so write AT TIME ZONE '${zone}' alone`;
+      if (other !== undefined) return { code: 'W_SPEC_ZONE', message };
+    }
+    return undefined;
   }
+
+  /** The zone of each AT TIME ZONE, and what it turns. */
+  get zones(): readonly (readonly [zone: string, turned: Node])[] {
+    return this.#nodes.flatMap((node) => {
+      const [zone, turned] = node.class === 'FUNCTION' && lower(node.function_name) === 'timezone' ? nodesOf(node.children) : [];
+      const { value } = (zone?.value ?? {}) as Node;
+      return turned ? [[typeof value === 'string' ? value : 'a computed zone', turned] as const] : [];
+    });
+  }
+
+  /**
+   * Returns the columns of `rows` that each column of the result is made of: in one SELECT of `rows` without a query in it, those that its expression
+   * reads, otherwise all that the query reads, but none for `count(*)`. @param width How many columns the result has.
+   */
+  madeOf(width: number): readonly (readonly QueryColumn[])[] {
+    const { statements } = this.tree as { readonly statements?: readonly { readonly node: Node }[] };
+    const { select_list: list, from_table: from } = statements?.[0]?.node ?? {};
+    const { type, column_name_alias: renamed } = (from ?? {}) as Node;
+    const isPlain = type === 'BASE_TABLE' && isEmpty(renamed) && this.#nodes.filter((node) => 'cte_map' in node).length === 1;
+    const items = nodesOf(list).map((item) => ({ item, tree: new QueryTree({ ...item, alias: '' }, this.rows, this.#tables) }));
+    const found = items.flatMap(({ item, tree }) => {
+      const { function_name: name, children, filter } = item;
+      if (isPlain && isStar(item)) {
+        const excluded = new Set((item.exclude_list as readonly unknown[]).map(lower));
+        return this.rows.filter((column) => !excluded.has(lower(column.name))).map((column) => [column]);
+      }
+      if (['count', 'count_star'].includes(lower(name)) && isEmpty(children) && filter === null) return [[]];
+      if (!isPlain) return [this.reads];
+      // An expression can use the result of another by its name.
+      const trees = new Set([tree]);
+      for (const { words } of trees)
+        for (const other of items) if (other.item.alias !== '' && words.has(lower(other.item.alias))) trees.add(other.tree);
+      return [[...trees].flatMap(({ reads }) => reads)];
+    });
+    // Otherwise COLUMNS or unnest made several columns of one expression.
+    return found.length === width ? found : new Array<typeof this.reads>(width).fill(this.reads);
+  }
+}
+
+/** Returns whether a part of a select list is `*`, at most without some columns. */
+function isStar(item: Node): boolean {
+  const changes = [item.replace_list, item.rename_list, item.qualified_exclude_list];
+  return item.class === 'STAR' && item.columns === false && item.expr === null && changes.every(isEmpty);
+}
+
+function isEmpty(list: unknown): boolean {
+  return Array.isArray(list) && list.length === 0;
+}
+
+function nodesOf(list: unknown): readonly Node[] {
+  return Array.isArray(list) ? (list as readonly Node[]) : [];
 }
 
 function lower(text: unknown): string {

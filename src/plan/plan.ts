@@ -1,5 +1,5 @@
 import { columnsOf, withheldOf, type Collection, type Registry } from '../collections/index.js';
-import { itemAt, outputColumn, schema, unknownName, type Column, type OutputColumn } from '../core/index.js';
+import { itemAt, outputColumn, schema, undeclaredColumn, unknownName, type Column, type OutputColumn } from '../core/index.js';
 import type { SinkDefinition } from '../sinks/index.js';
 import type { PlanContext, Queries, StepDefinition } from '../steps/index.js';
 import { dayTemplate, overlap, runTemplate, type PathNames } from '../store/index.js';
@@ -130,11 +130,13 @@ export function planPipeline(
 
   // The name of a dropped column remains taken: an unknown field of that name is left out.
   const taken = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
-  return {
-    ...{ collection, collections, reads, steps, sinks, stoppedBy },
-    columns: (undeclared = []) =>
-      followed(bound, setting, [...declared, ...undeclared.filter(({ name }) => !taken.has(name.toLowerCase()))]).leaving,
-  };
+  const columns: Plan['columns'] = (undeclared = []) =>
+    followed(bound, setting, [...declared, ...undeclared.filter(({ name }) => !taken.has(name.toLowerCase()))]).leaving;
+  const last = arriving.findIndex((each, index) => index > 0 && each.length === 0) - 1;
+  // Undeclared fields may be all that a pipeline is for.
+  if (known === Infinity && last >= 0 && columns([undeclaredColumn('undeclared')]).length === 0)
+    problem(['steps', last, itemAt(steps, last).definition.name], 'no column is left after this step; keep at least one', true);
+  return { collection, collections, reads, steps, sinks, stoppedBy, columns };
 }
 
 /** Returns how many of the first steps no unknown value affects; Infinity for all of them. */

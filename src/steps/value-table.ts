@@ -1,7 +1,7 @@
-import { exact, itemAt, StepError, type DeclaredType } from '../core/index.js';
-import { Database, sqlTypes, sqlValues, valueOf, type DatabaseOptions } from '../engine/index.js';
+import { itemAt, StepError, type DeclaredType } from '../core/index.js';
+import { Database, resultOf, sqlTypes, sqlValues, type DatabaseOptions } from '../engine/index.js';
 import type { BatchReader, OnError, StepContext } from '../flow/index.js';
-import { FlatVector, RecordBatch, taking, type Mapped } from '../vector/index.js';
+import { mappedFrom, RecordBatch, taking, type Mapped } from '../vector/index.js';
 import { keptRows } from './evaluation.js';
 
 /** The values of rows in DuckDB, which a query turns into other rows. */
@@ -36,30 +36,36 @@ export class ValueTable {
   /**
    * Returns the result of a query.
    *
-   * @param columns Its columns. @param more As for `Database.query`.
-   * @throws {StepError} `E_STEP_OVERFLOW` for a result that its type cannot hold.
+   * @param columns Its columns. @param onError What happens to a row of it that they cannot hold. @param more As for `Database.query`.
+   * @throws {StepError} `E_STEP_OVERFLOW` for such a row without `onError`.
    */
   async result(
     query: string,
     columns: readonly { readonly name: string; readonly type: DeclaredType }[],
+    onError?: OnError,
     ...more: readonly [setting?: readonly string[], columns?: string]
   ): Promise<BatchReader> {
     const { at, tally } = this.context;
     const next = await this.#rows.query(query, ...more);
-    return {
-      next: async () => {
-        const chunk = await next();
-        if (!chunk) return RecordBatch.empty;
-        tally.groups += chunk.rows;
-        const vectors = columns.map(({ name, type }, index) => {
-          const values = itemAt(chunk.columns, index).map((value) => valueOf(value, type));
-          const isTooLarge = type !== 'text' && values.some((value) => value !== null && exact[type](value) === undefined);
-          if (isTooLarge) throw new StepError('E_STEP_OVERFLOW', `${at}: ${name}: a result is too large for its type`);
-          return [name, new FlatVector(values)] as const;
-        });
-        return new RecordBatch(chunk.rows, new Map(vectors));
-      },
+    const failure = (field: string, reason: string, row: string) =>
+      onError
+        ? new StepError('E_STEP_VALUE', `${at}: ${field} ${reason} in ${row} of the result`)
+        : new StepError('E_STEP_OVERFLOW', `${at}: ${field}: a result is too large for its type`);
+    let page = 0;
+    const read = async (): Promise<RecordBatch> => {
+      const chunk = await next();
+      if (!chunk) return RecordBatch.empty;
+      tally.groups += chunk.rows;
+      page += 1;
+      const found = new Map(
+        columns.map(({ name, type }, index) => [name, mappedFrom(itemAt(chunk.columns, index), (value) => resultOf(value, type))]),
+      );
+      const batch = new RecordBatch(chunk.rows, new Map(Array.from(found, ([name, { vector }]) => [name, vector])));
+      const kept = keptRows({ page, batch }, found, onError ?? 'fail', this.context, failure);
+      // A batch without rows would be the end.
+      return kept === undefined ? batch : kept.length > 0 ? batch.take(kept) : read();
     };
+    return { next: read };
   }
 
   close(): Promise<void> {

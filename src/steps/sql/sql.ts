@@ -38,8 +38,8 @@ const configOfProgram = schema((z) => {
  *
  * @typeParam Out The rows of the result: whole numbers are `bigint`, fractions `number`, instants and days `Date`.
  * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid options and without DuckDB, and by the stream for a refused query or other columns than
- * declared; `E_STEP_VALUE` and `E_STEP_SCRATCH` as in `sort`; `E_STEP_EXPRESSION` if the query fails on the rows; `E_STEP_OVERFLOW` for a result that its
- * type cannot hold.
+ * declared; `E_STEP_VALUE` and `E_STEP_SCRATCH` as in `sort`, also for a value of the result that its type cannot hold; `E_STEP_EXPRESSION` if the query
+ * fails on the rows.
  *
  * @example
  * service.leads.pipe(sql<{ day: Date | null; leads: bigint }>('SELECT yearmonthday AS day, count(*) AS leads FROM rows GROUP BY day', {
@@ -94,10 +94,10 @@ export const sqlStep = builtInStep('sql', {
           .record(z.string(), z.enum(sensitivities))
           .optional()
           .describe(
-            'Sensitivity by column of the result. Default: that of the most sensitive column that the query uses, and plain for count(*).',
+            'Sensitivity by column of the result. Default: in a SELECT of rows alone, that of the most sensitive column in its expression; otherwise that of the most sensitive column that the query uses, and plain for count(*).',
           ),
         memory: memory().describe('Memory for rows; the rest is spilled to files in the state folder.'),
-        on_error: onErrorKey(z, 'with a value that does not cast, if the query uses it'),
+        on_error: onErrorKey(z, 'with a value that does not cast, if the query uses it, or that a column of the result cannot hold'),
       }),
     ]);
   },
@@ -122,11 +122,12 @@ export const sqlStep = builtInStep('sql', {
     const names = described.columns.map(({ name }) => name);
     for (const name of Object.keys(sensitivity))
       if (!names.includes(name)) plan.problem(['sensitivity', name], unknownName('column', name, names, plan), true);
-    const used = new Set(described.reads.map(({ name }) => name));
-    const most = strictest(input.filter(({ name }) => used.has(name)));
+    if (described.warning) plan.warn?.(path, described.warning);
     const declared = new Map(Object.entries(sensitivity));
-    return described.columns.map(({ name, type, counts }) => {
-      return { name, original: name, type, cast: true, sensitivity: declared.get(name) ?? (counts ? 'plain' : most) };
+    return described.columns.map(({ name, type, madeOf }) => {
+      const used = new Set(madeOf.map((column) => column.name));
+      const most = strictest(input.filter((column) => used.has(column.name)));
+      return { name, original: name, type, cast: true, sensitivity: declared.get(name) ?? most };
     });
   },
   open: (config, runtime) => {
@@ -171,7 +172,8 @@ class QueryRows implements Collector {
   async finish(): Promise<BatchReader> {
     const { described, rows } = (this.#opened ??= await openQuery(RecordBatch.empty, this.options, this.context));
     const { columns, reads } = described;
-    return rows.result(this.options.query, columns, querySetting(reads, this.options.now), queryResult(columns));
+    const { query, onError, now } = this.options;
+    return rows.result(query, columns, onError, querySetting(reads, now), queryResult(columns));
   }
 
   async close(): Promise<void> {
