@@ -163,7 +163,7 @@ export class Pointer {
   async #commit(): Promise<PointerState> {
     const all = [...this.#announced];
     const [base] = all.flatMap(([, each]) => each.base?.state ?? []);
-    if (base === undefined || all.some(([, each]) => each.base?.state.etag !== base.etag)) throw lostTo(this.path);
+    if (base === undefined || all.some(([, each]) => each.base?.state.content.nonce !== base.content.nonce)) throw lostTo(this.path);
     const changes = all.flatMap(([table, { change }]) => (change ? [{ table, ...change }] : []));
     if (changes.length === 0) return base;
     const { current, sequence } = base.content;
@@ -182,7 +182,7 @@ export class Pointer {
       // Whatever was answered, the attempt may have arrived, or may arrive yet.
       const now = await this.read();
       if (now?.content.nonce === next.nonce || committing.some((run) => now?.content.runs.includes(run))) return now ?? base;
-      if (now?.etag !== base.etag) throw lostTo(this.path);
+      if (now?.content.nonce !== base.content.nonce) throw lostTo(this.path);
       return 'no trace';
     });
   }

@@ -143,7 +143,9 @@ export const pipelineShape = schema((z) =>
         single_writer: z
           .boolean()
           .optional()
-          .describe('Accepts a store that overwrites objects in spite of conditions, which is safe only with one run at a time.'),
+          .describe(
+            'Accepts a store that overwrites objects in spite of conditions, or gives no ETag, which is safe only with one run at a time.',
+          ),
         path_style: z
           .boolean()
           .optional()

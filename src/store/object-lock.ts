@@ -25,7 +25,7 @@ export interface HeldLock {
   release(): Promise<void>;
 }
 
-/** The content of a lock object, which stays when it is released, then without an owner. Every heartbeat changes it, and with it the version. */
+/** The content of a lock object, which stays when it is released, then without an owner. Every heartbeat changes it. */
 const content = schema((z) => z.object({ owner: owner().nullable(), at: z.iso.datetime(), nonce: z.string() }));
 
 /**
@@ -52,12 +52,12 @@ export async function lockObject(output: string, options: LockOptions): Promise<
     if ((await writeOnce(store, key, contentOf(mine), found?.version)) === undefined) await check();
   }
 
-  async function isHeld({ version }: StoredObject, other: Owner, at: string): Promise<boolean> {
+  async function isHeld({ bytes }: StoredObject, other: Owner, at: string): Promise<boolean> {
     if ((await lives(other)) === false) return false;
     if (Math.abs(Date.now() - Date.parse(at)) <= quietMs) return true;
     await wait(quietMs, undefined, { signal: store.signal }).catch(() => undefined);
     if (store.signal?.aborted) throw stoppedBy(store.signal, `the run was stopped; it waited for the lock of ${output}`);
-    return (await store.read(key))?.version !== version;
+    return (await store.read(key))?.bytes.equals(bytes) !== true;
   }
 
   async function check(): Promise<void> {

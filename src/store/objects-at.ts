@@ -3,15 +3,12 @@ import { resolve } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { DiskObjects } from './disk-objects.js';
 import { isLocked } from './failure.js';
-import { type ObjectStore, type ObjectStores, ownFolder } from './objects.js';
+import { type ObjectStore, type ObjectStores, ownFolder, unversioned } from './objects.js';
 import { isRemote } from './paths.js';
 import { S3Objects, type S3Settings } from './s3.js';
 
 /** Where a place is, as far as its scheme needs it. */
-export interface StoreSettings extends S3Settings {
-  /** Accepts a store that overwrites objects in spite of conditions. */
-  readonly single_writer?: boolean | undefined;
-}
+export type StoreSettings = S3Settings;
 
 /** Returns the store of a path: `s3://…`, or a folder of this machine. @throws {SinkError} `E_SINK_CONFIG`. */
 export function objectsAt(path: string, settings: StoreSettings = {}, mode?: number, signal?: AbortSignal): ObjectStore {
@@ -21,10 +18,13 @@ export function objectsAt(path: string, settings: StoreSettings = {}, mode?: num
 /**
  * Checks that a place can be used. On its first use, the store has to honour both conditions; an object remains that says so.
  *
- * @throws {SinkError} `E_SINK_PATH`, also if the store overwrites what another run wrote.
+ * @throws {SinkError} `E_SINK_PATH`, also if the store overwrites what another run wrote, or gives no ETag.
  */
 export async function checkStore(store: ObjectStore, { single_writer = false }: StoreSettings = {}): Promise<void> {
-  if ((await store.read(probe)) !== undefined || single_writer) return;
+  if (single_writer) return;
+  const found = await store.read(probe);
+  if (found?.version === '') throw unversioned(`${store.root}/${probe}`);
+  if (found !== undefined) return;
   const key = `${probe}.${randomUUID()}`;
   let refused: boolean;
   try {

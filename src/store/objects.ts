@@ -9,7 +9,7 @@ export const ownFolder = '_leadstream/';
 /** An object as it was read. */
 export interface StoredObject {
   readonly bytes: Buffer;
-  /** Changes with every write: an ETag. */
+  /** Changes with every write: an ETag. Empty if the store gives none, so that two of them say nothing about each other. */
   readonly version: string;
 }
 
@@ -66,7 +66,7 @@ export interface ObjectStore {
   find(key: string): Promise<ObjectSummary | undefined>;
   /** Creates an object that must not exist, in one attempt. @returns Its version. */
   create(key: string, body: ObjectBody): Promise<string>;
-  /** Replaces the object that has a version, in one attempt. @returns The new version. */
+  /** Replaces the object that has a version, in one attempt; one without is refused. @returns The new version. */
   replace(key: string, body: ObjectBody, version: string): Promise<string>;
   /** Replaces an object, whatever it is, or creates it. Only for hints. */
   put(key: string, body: string): Promise<void>;
@@ -86,6 +86,12 @@ export function lostTo(object: string): LeadstreamError {
   return new LeadstreamError('E_RUN_LOCKED', `${object} was written by something else while this run worked, and stays as it is`);
 }
 
+/** Without a version there is no condition for a write. */
+export function unversioned(object: string): SinkError {
+  const fault = `the store gives no ETag of ${object}, so that a write could destroy that of another run`;
+  return new SinkError('E_SINK_PATH', `${fault}; if only one runs at a time, set single_writer: true`);
+}
+
 /** The stores that a run uses. */
 export interface ObjectStores {
   /** @param root Path of a table, or of a folder of objects. @param mode Permissions of files on this machine; the first call for a root counts. */
@@ -102,7 +108,8 @@ export interface ObjectStores {
  * @param version `undefined` if there was none.
  * @returns The new version; `undefined` if someone else was faster.
  */
-export function writeOnce(store: ObjectStore, key: string, body: ObjectBody, version?: string): Promise<string | undefined> {
+export async function writeOnce(store: ObjectStore, key: string, body: ObjectBody, version?: string): Promise<string | undefined> {
+  if (version === '') throw unversioned(`${store.root}/${key}`);
   const write = () => (version === undefined ? store.create(key, body) : store.replace(key, body, version));
   return decided(store, `${store.root}/${key}`, write, async () => {
     const found = await store.find(key);

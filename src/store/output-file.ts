@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import type { Action } from './commit.js';
 import { attempt } from './failure.js';
-import { lostTo, type ObjectStores, writeOnce } from './objects.js';
+import { lostTo, type ObjectStores, unversioned, writeOnce } from './objects.js';
 import { PartialFile, reserveFile } from './partial-file.js';
 import { isRemote } from './paths.js';
 import { ScratchFolder } from './scratch.js';
@@ -29,6 +29,7 @@ export async function openOutput(path: string, { runId, mode, stores, scratch }:
   if (!isRemote(path)) return reserveFile(path, runId, mode);
   const { store, key } = stores.above(path);
   const version = (await store.find(key))?.version;
+  if (version === '') throw unversioned(path);
   const folder = await attempt('E_SINK_PATH', `cannot write in ${scratch}`, () => ScratchFolder.open(scratch));
   const file = await PartialFile.open(join(folder.path, 'upload'), path);
   let isCommitted = false;

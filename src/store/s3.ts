@@ -5,7 +5,7 @@ import { finished, pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type * as SDK from '@aws-sdk/client-s3';
 import { nodeRequire, SinkError, soonAfter, stoppedBy } from '../core/index.js';
-import { type FinishedFile, isFile, type ObjectBody, type ObjectEntry, type ObjectStore, sha256Of } from './objects.js';
+import { type FinishedFile, isFile, type ObjectBody, type ObjectEntry, type ObjectStore, sha256Of, unversioned } from './objects.js';
 import { faultOf, s3Failure } from './s3-failure.js';
 
 /** Where a bucket is. What is absent comes from the SDK's environment, as credentials always do. */
@@ -14,6 +14,8 @@ export interface S3Settings {
   readonly endpoint?: string | undefined;
   /** Whether URLs have the bucket in the path, not in the name of the host. Default: whether there is an endpoint, here or in the environment. */
   readonly path_style?: boolean | undefined;
+  /** Accepts a store that overwrites objects in spite of conditions, or without an ETag to name in one. */
+  readonly single_writer?: boolean | undefined;
 }
 
 const sdkPackage = '@aws-sdk/client-s3';
@@ -35,6 +37,8 @@ export class S3Objects implements ObjectStore {
   readonly #bucket: string;
   /** What the keys in the bucket begin with. */
   readonly #base: string;
+  /** The version of an object for which the store gives no ETag. */
+  readonly #missingVersion: string;
 
   /**
    * @param place `s3://bucket/prefix`.
@@ -43,13 +47,19 @@ export class S3Objects implements ObjectStore {
    */
   constructor(
     place: string,
-    { region, endpoint = process.env['AWS_ENDPOINT_URL_S3'] || process.env['AWS_ENDPOINT_URL'] || undefined, path_style }: S3Settings = {},
+    {
+      region,
+      endpoint = process.env['AWS_ENDPOINT_URL_S3'] || process.env['AWS_ENDPOINT_URL'] || undefined,
+      path_style,
+      single_writer = false,
+    }: S3Settings = {},
     private readonly partBytes = 64 << 20,
     readonly signal?: AbortSignal,
   ) {
     const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*?))?\/*$/.exec(place) ?? [];
     if (bucket === undefined) throw new SinkError('E_SINK_CONFIG', `${place} names no bucket; write s3://bucket/prefix`);
     this.#bucket = bucket;
+    this.#missingVersion = single_writer ? 'of a single writer' : '';
     this.#base = prefix === '' ? '' : `${prefix}/`;
     this.root = ['s3:/', bucket, ...(prefix === '' ? [] : [prefix])].join('/');
     this.#client = new this.#sdk.S3Client({
@@ -69,15 +79,15 @@ export class S3Objects implements ObjectStore {
 
   read(key: string) {
     return this.#found('read', key, async (how) => {
-      const { Body, ETag = '' } = await this.#client.send(new this.#sdk.GetObjectCommand(this.#at(key)), how);
-      return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), version: ETag };
+      const { Body, ETag } = await this.#client.send(new this.#sdk.GetObjectCommand(this.#at(key)), how);
+      return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), version: ETag || this.#missingVersion };
     });
   }
 
   find(key: string) {
     return this.#found('find', key, async (how) => {
-      const { ContentLength = 0, ETag = '', Metadata } = await this.#client.send(new this.#sdk.HeadObjectCommand(this.#at(key)), how);
-      return { bytes: ContentLength, version: ETag, sha256: Metadata?.['sha256'] };
+      const { ContentLength = 0, ETag, Metadata } = await this.#client.send(new this.#sdk.HeadObjectCommand(this.#at(key)), how);
+      return { bytes: ContentLength, version: ETag || this.#missingVersion, sha256: Metadata?.['sha256'] };
     });
   }
 
@@ -85,8 +95,11 @@ export class S3Objects implements ObjectStore {
     return this.#sent('create', key, (how) => this.#put(key, body, { IfNoneMatch: '*' }, how), 1);
   }
 
-  replace(key: string, body: ObjectBody, version: string): Promise<string> {
-    return this.#sent('replace', key, (how) => this.#put(key, body, { IfMatch: version }, how), 1);
+  async replace(key: string, body: ObjectBody, version: string): Promise<string> {
+    // The SDK would send an empty condition, which some stores take for none.
+    if (version === '') throw unversioned(`${this.root}/${key}`);
+    const condition = version === this.#missingVersion ? {} : { IfMatch: version };
+    return this.#sent('replace', key, (how) => this.#put(key, body, condition, how), 1);
   }
 
   async put(key: string, body: string): Promise<void> {
@@ -148,8 +161,8 @@ export class S3Objects implements ObjectStore {
     const Metadata = { sha256: await sha256Of(body) };
     return withBytes(body, 0, isFile(body) ? body.bytes : Buffer.byteLength(body), async (content) => {
       const command = new this.#sdk.PutObjectCommand({ ...this.#at(key), ...content, ...condition, Metadata });
-      const { ETag = '' } = await this.#client.send(command, how);
-      return ETag;
+      const { ETag } = await this.#client.send(command, how);
+      return ETag || this.#missingVersion;
     });
   }
 

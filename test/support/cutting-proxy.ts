@@ -7,9 +7,19 @@ import { afterEach } from '@jest/globals';
 /**
  * What becomes of a request: it is answered; its connection is cut before the server gets it, or when the server has carried it out; or the connection is cut at
  * once, and the server gets it when a promise resolves. It is answered by 503 or 403 instead of the server (`refused`, `forbidden`), or by 500 instead of its reply (`failed`).
- * `silent` and `unanswered` are `cut` and `applied` for a client that never hears of it, as one that was killed.
+ * `silent` and `unanswered` are `cut` and `applied` for a client that never hears of it, as one that was killed. `untagged` is answered without an ETag.
  */
-export type Fate = 'answered' | 'cut' | 'applied' | 'refused' | 'forbidden' | 'failed' | 'silent' | 'unanswered' | Promise<unknown>;
+export type Fate =
+  | 'answered'
+  | 'untagged'
+  | 'cut'
+  | 'applied'
+  | 'refused'
+  | 'forbidden'
+  | 'failed'
+  | 'silent'
+  | 'unanswered'
+  | Promise<unknown>;
 
 export interface CuttingProxy {
   readonly url: string;
@@ -38,6 +48,8 @@ export async function cuttingProxy(target: string, fateOf: (request: string, ind
     await fate;
     const { status, headers, content } = await passedOn(target, request, body);
     if (fate === 'answered') response.writeHead(status, headers).end(content);
+    else if (fate === 'untagged')
+      response.writeHead(status, headers.map(renamed)).end(Buffer.from(content.toString('latin1').replaceAll('ETag>', 'XTag>'), 'latin1'));
     else if (fate === 'failed') response.writeHead(500).end();
     else if (fate !== 'unanswered') request.socket.destroy();
   }
@@ -60,4 +72,8 @@ async function passedOn(target: string, { method = 'GET', url = '/', headers }: 
   const sent = send(new URL(url, target), { method, headers: Object.fromEntries(passed), agent: false }).end(body);
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: answer.statusCode ?? 500, headers: answer.rawHeaders, content: await buffer(answer) };
+}
+
+function renamed(header: string): string {
+  return header.replace(/^etag$/i, 'x-tag');
 }

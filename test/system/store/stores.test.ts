@@ -4,8 +4,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { explainPipeline } from '../../../src/plan/index.js';
-import { csv } from '../../../src/sinks/index.js';
-import { isOccupied, lockOutputs, Stores } from '../../../src/store/index.js';
+import { csvSink } from '../../../src/sinks/csv.js';
+import { csv, type SinkWriter } from '../../../src/sinks/index.js';
+import { ndjsonSink } from '../../../src/sinks/ndjson.js';
+import { parquetSink } from '../../../src/sinks/parquet.js';
+import { checkStore, isOccupied, lockOutputs, sha256Text, Stores, type StoreSettings, writeOnce } from '../../../src/store/index.js';
+import { S3Objects } from '../../../src/store/s3.js';
 import { startCli } from '../../support/cli.js';
 import { cutRuns, placed } from '../../support/cut-runs.js';
 import { cuttingProxy } from '../../support/cutting-proxy.js';
@@ -13,7 +17,7 @@ import { lead, leads, pipelineFor, runIn } from '../../support/pipelines.js';
 import { reachedServer } from '../../support/reached-server.js';
 import { bucket, seaweedfsMissing } from '../../support/seaweedfs.js';
 import { serviceOf } from '../../support/services.js';
-import { column } from '../../support/sinks.js';
+import { column, elsewhere, writeAll } from '../../support/sinks.js';
 import { filesBelow, temporaryFolder, visible } from '../../support/temporary.js';
 import { workplace } from '../cli/support.js';
 
@@ -160,11 +164,72 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
   });
 });
 
+suite.each(['GET', 'HEAD', 'PUT', 'POST', 'GET HEAD PUT POST'])(
+  `a store that gives no ETag in answers to %s (${seaweedfsMissing ?? 'SeaweedFS'})`,
+  (methods) => {
+    const server = reachedServer();
+    const untagged = async () =>
+      (await cuttingProxy(server().endpoint, (request) => (methods.includes(request.split(' ', 1).join()) ? 'untagged' : 'answered'))).url;
+
+    test.each([
+      ['x.csv', csvSink, 'x.csv'],
+      ['x.ndjson', ndjsonSink, 'x.ndjson'],
+      ['x', parquetSink, 'x/_latest.json'],
+    ] as const)('never has a concurrent %s overwritten', async (path, sink, decisive) => {
+      const { at, read, store } = placed();
+      // Without the lock, which only saves work.
+      const opened = (settings: StoreSettings) => elsewhere<unknown>(sink, { path: at(path) })({ stores: new Stores(settings) });
+      const write = (writer: Promise<SinkWriter>) => writeAll(writer, [column('uid')], [{ uid: randomUUID() }]);
+      await write(opened({}));
+      const base = (await read(decisive)) ?? '';
+      const other = path === 'x' ? base.replace(/"nonce":\s*"[^"]+"/, '"nonce":"of another"') : 'of another';
+      let expected = base;
+      const raced = async (writer: Promise<SinkWriter>) => {
+        await writer;
+        await store.put(decisive, (expected = other));
+        return writer;
+      };
+      const endpoint = await untagged();
+      const failure: unknown = await write(raced(opened({ endpoint }))).catch((thrown: unknown) => thrown);
+      expect(failure).toMatchObject({ code: expect.stringMatching(/^E_RUN_LOCKED$|^E_SINK_PATH$/) });
+      expect(await read(decisive)).toBe(expected);
+      await write(opened({ endpoint, single_writer: true }));
+      expect(await read(decisive)).not.toBe(expected);
+    });
+
+    test('is refused where a write needs one, and takes large uploads', async () => {
+      const { root, store } = placed();
+      const old = await store.create('x', 'old');
+      const odd = new S3Objects(root, { endpoint: await untagged() }, 5 << 20);
+      const refused = { code: 'E_SINK_PATH', message: expect.stringMatching(/no ETag.*single_writer: true/) };
+      for (const [method, version] of [
+        ['GET', (await odd.read('x'))?.version],
+        ['HEAD', (await odd.find('x'))?.version],
+        ['PUT', await writeOnce(odd, 'y', 'old')],
+      ] as const) {
+        if (methods.includes(method)) await expect(writeOnce(odd, 'x', 'new', version)).rejects.toMatchObject(refused);
+      }
+      expect((await store.read('x'))?.version).toBe(old);
+      if (methods.includes('GET')) {
+        await checkStore(store);
+        await expect(checkStore(odd)).rejects.toMatchObject(refused);
+        await checkStore(odd, { single_writer: true });
+      }
+      const file = { path: join(await temporaryFolder(), 'large'), bytes: 6 << 20, sha256: sha256Text(Buffer.alloc(6 << 20)) };
+      await writeFile(file.path, Buffer.alloc(6 << 20));
+      // The parts of an upload need ETags, too.
+      if (methods.includes('PUT')) await expect(odd.upload('large', file)).rejects.toMatchObject({ code: 'E_SINK_WRITE' });
+      else await odd.upload('large', file);
+      expect((await store.find('large'))?.sha256).toBe(methods.includes('PUT') ? undefined : file.sha256);
+    });
+  },
+);
+
 suite(`the lock of an output on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
-  reachedServer();
+  const server = reachedServer();
   const options = () => ({ runId: 'run-1', stores: new Stores() });
   const held = (owner: object | null, at: Date) => JSON.stringify({ owner, at: at.toISOString(), nonce: randomUUID() });
-  const elsewhere = { id: 'abcdef0123456789', run: 'run-0', host: 'elsewhere', space: '', pid: 1, started: null, since: 'then' };
+  const stranger = { id: 'abcdef0123456789', run: 'run-0', host: 'elsewhere', space: '', pid: 1, started: null, since: 'then' };
   const hourAgo = () => new Date(Date.now() - 3_600_000);
 
   test('is held by one run, and free again when that has released it', async () => {
@@ -188,21 +253,27 @@ suite(`the lock of an output on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, (
     await store.put('.x.lock', held({ ...mine.owner, pid: 2 ** 22 + 1 }, new Date()));
     const taken = await lockOutputs([at('x')], options());
     await taken.check();
-    await store.put('.x.lock', held({ ...mine.owner, id: elsewhere.id, host: `not-${hostname()}` }, new Date()));
+    await store.put('.x.lock', held({ ...mine.owner, id: stranger.id, host: `not-${hostname()}` }, new Date()));
     await expect(taken.check()).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
     await taken.release();
-    expect(await read('.x.lock')).toContain(elsewhere.id);
+    expect(await read('.x.lock')).toContain(stranger.id);
   });
 
   test('of another machine is taken when it stands still by the clock of this one', async () => {
     const { at, store } = placed();
-    await store.put('.x.lock', held(elsewhere, new Date()));
+    await store.put('.x.lock', held(stranger, new Date()));
     await expect(lockOutputs([at('x')], options())).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
 
-    await store.put('.x.lock', held(elsewhere, hourAgo()));
+    await store.put('.x.lock', held(stranger, hourAgo()));
     const beating = lockOutputs([at('x')], { ...options(), quietMs: 2_000 });
-    setTimeout(() => void store.put('.x.lock', held(elsewhere, hourAgo())), 100);
+    setTimeout(() => void store.put('.x.lock', held(stranger, hourAgo())), 100);
     await expect(beating).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+
+    // Where nothing else tells that it beats.
+    const { url: endpoint } = await cuttingProxy(server().endpoint, () => 'untagged');
+    const untagged = lockOutputs([at('x')], { ...options(), quietMs: 1_000, stores: new Stores({ endpoint, single_writer: true }) });
+    setTimeout(() => void store.put('.x.lock', held(stranger, hourAgo())), 100);
+    await expect(untagged).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
 
     const stopping = new AbortController();
     const waiting = lockOutputs([at('x')], { ...options(), stores: new Stores({}, stopping.signal) });
