@@ -19,6 +19,16 @@ export function nodeRequire(): NodeJS.Require {
   return createRequire(here ?? join(process.cwd(), 'index.js'));
 }
 
+/** Describes how to install a package that something needs; `undefined` if it is installed. @param install With its version. */
+export function missingPackage(name: string, what: string, install = name): string | undefined {
+  try {
+    nodeRequire().resolve(name);
+    return undefined;
+  } catch {
+    return `${what} needs a package that is not installed: npm install ${install}`;
+  }
+}
+
 export type Zod = typeof z;
 
 /**

@@ -1,5 +1,5 @@
 import type * as DuckDB from '@duckdb/node-api';
-import { LeadstreamError, nodeRequire } from '../core/index.js';
+import { LeadstreamError, missingPackage, nodeRequire } from '../core/index.js';
 import { ScratchFolder } from '../store/index.js';
 
 /** The exact version that this version of leadstream is tested with. */
@@ -30,14 +30,9 @@ export async function connected(options: Readonly<Record<string, string>>) {
   return { api, instance, connection: await instance.connect() };
 }
 
-/** Describes how to install DuckDB; `undefined` if it is installed. */
+/** As `missingPackage`. */
 export function missingDuckdb(): string | undefined {
-  try {
-    nodeRequire().resolve('@duckdb/node-api');
-    return undefined;
-  } catch {
-    return `this needs DuckDB, which is not installed: npm install ${duckdbPackage}`;
-  }
+  return missingPackage('@duckdb/node-api', 'this', duckdbPackage);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { didYouMean, schema, zod, type Column, SinkError, type OutputOptions } from '../core/index.js';
 import { distinct } from '../options/index.js';
-import { absolutePath, filledPath, pathProblem } from '../store/index.js';
+import { absolutePath, filledPath, isRemote, missingSDK, pathProblem } from '../store/index.js';
 import type { OutputPlace, SinkContext, SinkPlan } from './sink.js';
 
 export const naming = (fallback: OutputOptions['naming']) =>
@@ -59,7 +59,7 @@ export const outputPath = (what: string) =>
     .string()
     .min(1)
     .superRefine((path, context) => {
-      const message = pathProblem(path);
+      const message = pathProblem(path) ?? (isRemote(path) ? missingSDK() : undefined);
       if (message !== undefined) context.addIssue({ code: 'custom', message });
     })
     .describe(

@@ -6,7 +6,7 @@ import type { SinkContext, SinkPlan } from './sink.js';
 import { compressions, engineNames, engines, type Encoding } from '../parquet/index.js';
 import { memory, missingDuckdb } from '../engine/index.js';
 import { catalogOptions, modes, partitionTerm, runDateColumn, tableKinds } from '../lake/index.js';
-import { dayTemplate, isRemote } from '../store/index.js';
+import { dayTemplate, isRemote, missingSDK } from '../store/index.js';
 
 const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());
 const orders = schema((z) =>
@@ -105,6 +105,8 @@ export const config = schema(() =>
         'sort_by',
         'mode: append keeps the files of earlier runs as they are, so the table as a whole has no order; use scope: row_group',
       );
+    const missingStore = options.catalog && missingSDK();
+    if (missingStore !== undefined) refuse('catalog', missingStore);
     const missing = scope === 'table' ? missingDuckdb() : undefined;
     if (missing !== undefined) refuse('sort_by', missing);
     if (scope !== 'table' && sortMemory !== undefined) refuse('sort_by', 'memory needs scope: table');

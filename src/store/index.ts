@@ -29,7 +29,7 @@ export {
 export { inTurn, type Lock, lockOutputs, lockOwn } from './lock.js';
 export { decided, lostTo, ownFolder, writeOnce } from './objects.js';
 export type { FileContent, FinishedFile, ObjectBody, ObjectStore, ObjectStores } from './objects.js';
-export { checkStore, objectsAt, Stores, type StoreSettings } from './objects-at.js';
+export { checkStore, objectsAt, Stores } from './objects-at.js';
 export { type OutputFile, openOutput, type OutputFileOptions } from './output-file.js';
 export { isPrivate, makePrivate, makeState, openOwn, openRegular, readOwn, readRegular } from './own.js';
 export { PartialFile, reserveFile } from './partial-file.js';
@@ -47,4 +47,5 @@ export {
 } from './paths.js';
 export { refuseInTable, runsOf, runTemplate } from './paths.js';
 export { forgetCommit, logCommit, type LoggedCommit, recoverCommits } from './redo-log.js';
+export { missingSDK, type StoreSettings } from './s3.js';
 export { ScratchFile, ScratchFolder } from './scratch.js';

@@ -5,10 +5,7 @@ import { DiskObjects } from './disk-objects.js';
 import { isLocked } from './failure.js';
 import { type ObjectStore, type ObjectStores, ownFolder, unversioned } from './objects.js';
 import { isRemote } from './paths.js';
-import { S3Objects, type S3Settings } from './s3.js';
-
-/** Where a place is, as far as its scheme needs it. */
-export type StoreSettings = S3Settings;
+import { S3Objects, type StoreSettings } from './s3.js';
 
 /** Returns the store of a path: `s3://…`, or a folder of this machine. @throws {SinkError} `E_SINK_CONFIG`. */
 export function objectsAt(path: string, settings: StoreSettings = {}, mode?: number, signal?: AbortSignal): ObjectStore {

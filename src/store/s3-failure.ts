@@ -32,6 +32,7 @@ const keys = 'check the access key and its secret, in the environment or the pro
 const remedies: Readonly<Record<string, string>> = {
   NoSuchBucket: 'create the bucket, or correct its name',
   AccessDenied: `allow ${rights}; without s3:ListBucket, S3 answers so even for what is missing`,
+  RequestTimeTooSkewed: 'set the clock of this machine',
   Region: setRegion,
   InvalidObjectState: 'the object is in an archive; restore it, and keep tables out of rules that archive',
   ExpiredToken: 'the credentials have expired; sign in again, or renew them',

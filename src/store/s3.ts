@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, ReadStream } from 'node:fs';
+import { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type * as SDK from '@aws-sdk/client-s3';
-import { nodeRequire, SinkError, soonAfter, stoppedBy } from '../core/index.js';
+import { missingPackage, nodeRequire, SinkError, soonAfter, stoppedBy } from '../core/index.js';
 import { type FinishedFile, isFile, type ObjectBody, type ObjectEntry, type ObjectStore, sha256Of, unversioned } from './objects.js';
 import { faultOf, s3Failure } from './s3-failure.js';
 
-/** Where a bucket is. What is absent comes from the SDK's environment, as credentials always do. */
-export interface S3Settings {
+/** Where a place is, as far as its scheme needs it. What is absent comes from the SDK's environment, as credentials always do. */
+export interface StoreSettings {
   readonly region?: string | undefined;
   readonly endpoint?: string | undefined;
   /** Whether URLs have the bucket in the path, not in the name of the host. Default: whether there is an endpoint, here or in the environment. */
@@ -20,13 +21,16 @@ export interface S3Settings {
 
 const sdkPackage = '@aws-sdk/client-s3';
 
+/** As `missingPackage`. */
+export function missingSDK(): string | undefined {
+  return missingPackage(sdkPackage, 's3://');
+}
+
 function loaded(): typeof SDK {
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
-  try {
-    return nodeRequire()(sdkPackage) as typeof SDK;
-  } catch {
-    throw new SinkError('E_SINK_CONFIG', `s3:// needs a package that is not installed: npm install ${sdkPackage}`);
-  }
+  const missing = missingSDK();
+  if (missing !== undefined) throw new SinkError('E_SINK_CONFIG', missing);
+  return nodeRequire()(sdkPackage) as typeof SDK;
 }
 
 /** Objects below a prefix of a bucket, by `@aws-sdk/client-s3`. */
@@ -43,19 +47,17 @@ export class S3Objects implements ObjectStore {
   /**
    * @param place `s3://bucket/prefix`.
    * @param partBytes A larger file is uploaded in parts of this size.
+   * @param pace What an attempt has to transfer in a time, unless it ends within it.
    * @throws {SinkError} `E_SINK_CONFIG` if the place has no bucket, or the package is not installed.
    */
   constructor(
     place: string,
-    {
-      region,
-      endpoint = process.env['AWS_ENDPOINT_URL_S3'] || process.env['AWS_ENDPOINT_URL'] || undefined,
-      path_style,
-      single_writer = false,
-    }: S3Settings = {},
+    { region, endpoint: given, path_style, single_writer = false }: StoreSettings = {},
     private readonly partBytes = 64 << 20,
     readonly signal?: AbortSignal,
+    private readonly pace: Pace = { bytes: 1 << 20, ms: 120_000 },
   ) {
+    const endpoint = given ?? (process.env['AWS_ENDPOINT_URL_S3'] || process.env['AWS_ENDPOINT_URL'] || undefined);
     const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*?))?\/*$/.exec(place) ?? [];
     if (bucket === undefined) throw new SinkError('E_SINK_CONFIG', `${place} names no bucket; write s3://bucket/prefix`);
     this.#bucket = bucket;
@@ -80,6 +82,7 @@ export class S3Objects implements ObjectStore {
   read(key: string) {
     return this.#found('read', key, async (how) => {
       const { Body, ETag } = await this.#client.send(new this.#sdk.GetObjectCommand(this.#at(key)), how);
+      how.body = Body;
       return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), version: ETag || this.#missingVersion };
     });
   }
@@ -92,24 +95,23 @@ export class S3Objects implements ObjectStore {
   }
 
   create(key: string, body: ObjectBody): Promise<string> {
-    return this.#sent('create', key, (how) => this.#put(key, body, { IfNoneMatch: '*' }, how), 1);
+    return this.#put('create', key, body, { IfNoneMatch: '*' }, 1);
   }
 
   async replace(key: string, body: ObjectBody, version: string): Promise<string> {
     // The SDK would send an empty condition, which some stores take for none.
     if (version === '') throw unversioned(`${this.root}/${key}`);
-    const condition = version === this.#missingVersion ? {} : { IfMatch: version };
-    return this.#sent('replace', key, (how) => this.#put(key, body, condition, how), 1);
+    return this.#put('replace', key, body, version === this.#missingVersion ? {} : { IfMatch: version }, 1);
   }
 
   async put(key: string, body: string): Promise<void> {
-    await this.#sent('write', key, (how) => this.#put(key, body, {}, how));
+    await this.#put('write', key, body, {});
   }
 
   async upload(key: string, file: FinishedFile): Promise<void> {
     try {
       if (file.bytes > this.partBytes) await this.#uploadParts(key, file);
-      else await this.#sent('upload', key, (how) => this.#put(key, file, { IfNoneMatch: '*' }, how));
+      else await this.#put('upload', key, file, { IfNoneMatch: '*' });
     } catch (failure) {
       const found = this.signal?.aborted ? undefined : await this.find(key);
       if (found?.sha256 !== file.sha256 || found.bytes !== file.bytes) throw failure;
@@ -119,6 +121,7 @@ export class S3Objects implements ObjectStore {
   async download(key: string, path: string): Promise<void> {
     await this.#sent('download', key, async (how) => {
       const { Body } = await this.#client.send(new this.#sdk.GetObjectCommand(this.#at(key)), how);
+      how.body = Body;
       await pipeline(Body instanceof Readable ? Body : [], createWriteStream(path, { mode: 0o600 }));
     });
   }
@@ -126,10 +129,10 @@ export class S3Objects implements ObjectStore {
   async *list(prefix: string): AsyncIterable<ObjectEntry> {
     let next: string | undefined;
     do {
-      const command = new this.#sdk.ListObjectsV2Command({ Bucket: this.#bucket, Prefix: this.#base + prefix, ContinuationToken: next });
-      const { Contents = [], NextContinuationToken } = await this.#sent('list', prefix, (how) => this.#client.send(command, how));
-      for (const { Key = '', Size = 0 } of Contents) yield { key: Key.slice(this.#base.length), bytes: Size };
-      next = NextContinuationToken;
+      const command = new this.#sdk.ListObjectsV2Command({ ...this.#below(prefix), ContinuationToken: next });
+      const { Contents = [], EncodingType, ...found } = await this.#sent('list', prefix, (how) => this.#client.send(command, how));
+      for (const { Key, Size = 0 } of Contents) yield { key: this.#keyOf(Key, EncodingType), bytes: Size };
+      next = found.NextContinuationToken;
     } while (next !== undefined);
   }
 
@@ -146,9 +149,9 @@ export class S3Objects implements ObjectStore {
   }
 
   async abortUploads(prefix: string): Promise<void> {
-    const command = new this.#sdk.ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix: this.#base + prefix });
-    const { Uploads = [] } = await this.#sent('list uploads in', prefix, (how) => this.#client.send(command, how));
-    for (const { Key = '', UploadId } of Uploads) await this.#abort(Key.slice(this.#base.length), UploadId);
+    const command = new this.#sdk.ListMultipartUploadsCommand(this.#below(prefix));
+    const { Uploads = [], EncodingType } = await this.#sent('list uploads in', prefix, (how) => this.#client.send(command, how));
+    for (const { Key, UploadId } of Uploads) await this.#abort(this.#keyOf(Key, EncodingType), UploadId);
   }
 
   async #abort(key: string, UploadId: string | undefined): Promise<void> {
@@ -157,13 +160,20 @@ export class S3Objects implements ObjectStore {
   }
 
   /** One request, whatever the size. */
-  async #put(key: string, body: ObjectBody, condition: { IfMatch?: string; IfNoneMatch?: string }, how: How): Promise<string> {
+  async #put(
+    what: string,
+    key: string,
+    body: ObjectBody,
+    condition: Partial<SDK.PutObjectCommandInput>,
+    attempts?: number,
+  ): Promise<string> {
     const Metadata = { sha256: await sha256Of(body) };
-    return withBytes(body, 0, isFile(body) ? body.bytes : Buffer.byteLength(body), async (content) => {
+    const send = async (content: Content, how: How) => {
       const command = new this.#sdk.PutObjectCommand({ ...this.#at(key), ...content, ...condition, Metadata });
-      const { ETag } = await this.#client.send(command, how);
-      return ETag || this.#missingVersion;
-    });
+      return (await this.#client.send(command, how)).ETag || this.#missingVersion;
+    };
+    const to = isFile(body) ? body.bytes : Buffer.byteLength(body);
+    return this.#sent(what, key, (how) => withBytes(body, 0, to, how, send), attempts);
   }
 
   async #uploadParts(key: string, file: FinishedFile): Promise<void> {
@@ -176,7 +186,7 @@ export class S3Objects implements ObjectStore {
         const PartNumber = Parts.length + 1;
         const to = Math.min(file.bytes, from + this.partBytes);
         const { ETag } = await this.#sent('upload', key, (how) =>
-          withBytes(file, from, to, (content) =>
+          withBytes(file, from, to, how, (content) =>
             this.#client.send(new this.#sdk.UploadPartCommand({ ...at, ...content, PartNumber }), how),
           ),
         );
@@ -197,6 +207,16 @@ export class S3Objects implements ObjectStore {
     return { Bucket: this.#bucket, Key: this.#base + key };
   }
 
+  /** Keys may have letters that XML cannot hold. */
+  #below(prefix: string) {
+    return { Bucket: this.#bucket, Prefix: this.#base + prefix, EncodingType: 'url' } as const;
+  }
+
+  /** Not every store encodes keys, but those that do say so. */
+  #keyOf(key = '', encoding?: SDK.EncodingType): string {
+    return (encoding === 'url' ? decodeURIComponent(key.replaceAll('+', ' ')) : key).slice(this.#base.length);
+  }
+
   /** As `#sent`, for an object that may be missing. */
   #found<T>(what: string, key: string, request: (how: How) => Promise<T>): Promise<T | undefined> {
     return this.#sent(what, key, (how) =>
@@ -211,14 +231,16 @@ export class S3Objects implements ObjectStore {
   /** Repeats a request that fails for a moment, waiting with full jitter. */
   async #sent<T>(what: string, key: string, request: (how: How) => Promise<T>, attempts = maxAttempts): Promise<T> {
     try {
-      if (this.signal && transfers.has(what)) return await request({ abortSignal: this.signal });
-      return await soonAfter(this.signal, (abortSignal) => request({ abortSignal }));
+      const attempt = (stop?: AbortSignal) => paced(request, this.pace, stop);
+      return await (transfers.has(what) ? attempt(this.signal) : soonAfter(this.signal, attempt));
     } catch (thrown) {
-      const { passing } = faultOf(thrown);
+      const { passing, name } = faultOf(thrown);
       if (passing && this.signal?.aborted) throw stoppedBy(this.signal, `the run was stopped; it could not ${what} ${this.root}/${key}`);
       if (attempts === 1 || !passing) throw s3Failure(thrown, what, `${this.root}/${key}`);
+      // A store that wants fewer requests gets them.
+      const mostMs = (name === 'SlowDown' ? 2_000 : 200) * 2 ** (maxAttempts - attempts);
+      await wait(Math.random() * mostMs, undefined, { signal: this.signal }).catch(ignore);
     }
-    await wait(Math.random() * 200 * 2 ** (maxAttempts - attempts), undefined, { signal: this.signal }).catch(ignore);
     return this.#sent(what, key, request, attempts - 1);
   }
 }
@@ -226,17 +248,58 @@ export class S3Objects implements ObjectStore {
 /** What is cut at once when a run is stopped; other requests decide or clean up, and end soon. */
 const transfers: ReadonlySet<string> = new Set(['upload', 'download']);
 
-type How = { readonly abortSignal: AbortSignal };
+/** The bytes that an attempt has to transfer in each time, or to end in it. */
+interface Pace {
+  readonly bytes: number;
+  readonly ms: number;
+}
+
+interface How {
+  readonly abortSignal: AbortSignal;
+  /** The stream that is being transferred. */
+  body?: unknown;
+}
+
+/** Makes an attempt, which is cut if it transfers too little, although something may arrive now and then. */
+async function paced<T>(request: (how: How) => Promise<T>, { bytes, ms }: Pace, stop = new AbortController().signal): Promise<T> {
+  const slow = new AbortController();
+  const how: How = { abortSignal: AbortSignal.any([stop, slow.signal]) };
+  let before = 0;
+  const timer = setInterval(() => {
+    const moved = transferred(how.body);
+    if (Math.abs(moved - before) < bytes) slow.abort(new DOMException('too slow', 'TimeoutError'));
+    before = moved;
+  }, ms);
+  try {
+    return await request(how);
+  } catch (thrown) {
+    throw slow.signal.aborted ? slow.signal.reason : thrown;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
 type Content = Pick<SDK.PutObjectCommandInput, 'Body' | 'ContentLength' | 'ContentMD5'>;
 
+/** Returns a number of bytes, from any beginning. */
+function transferred(body: unknown): number {
+  if (body instanceof ReadStream) return body.bytesRead;
+  if (!(body instanceof IncomingMessage)) return 0;
+  return body.complete ? Infinity : body.socket.bytesRead;
+}
+
+type Send<T> = (content: Content, how: How) => Promise<T>;
+
 /** Sends a part of a body with its MD5. */
-async function withBytes<T>(body: ObjectBody, from: number, to: number, send: (content: Content) => Promise<T>): Promise<T> {
+async function withBytes<T>(body: ObjectBody, from: number, to: number, how: How, send: Send<T>): Promise<T> {
   const md5 = createHash('md5');
   const read = bytesOf(body, from, to);
+  how.body = read;
   for await (const chunk of read instanceof Readable ? read : [read]) md5.update(chunk as Buffer | string);
   const Body = bytesOf(body, from, to);
+  how.body = Body;
   try {
-    return await send({ Body, ContentLength: to - from, ContentMD5: md5.digest('base64') });
+    return await send({ Body, ContentLength: to - from, ContentMD5: md5.digest('base64') }, how);
   } finally {
     if (Body instanceof Readable) await finished(Body.destroy()).catch(ignore);
   }

@@ -8,7 +8,7 @@ import { DiskObjects } from '../../../src/store/disk-objects.js';
 import { checkStore, writeOnce, type FinishedFile, type ObjectStore } from '../../../src/store/index.js';
 import { S3Objects } from '../../../src/store/s3.js';
 import { bucket, seaweedfs, seaweedfsMissing } from '../../support/seaweedfs.js';
-import { answer, type Handler, inTurn, withServer } from '../../support/odd-server.js';
+import { answer, endless, type Handler, inTurn, withServer } from '../../support/odd-server.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 async function finished(content: string | Buffer): Promise<FinishedFile> {
@@ -138,6 +138,16 @@ describe.each(places)('objects in %s', (_, placed) => {
     expect(await keysOf(store)).toEqual(['manyfold']);
   });
 
+  test('are listed and removed whatever their keys are', async () => {
+    const store = await placed();
+    const keys = ['a b', 'a%2Fb+c', "it's &<é>", 'p=\uFFFE/q', 'p=\uFFFF/q'].map((name) => `data/${name}`);
+    for (const key of keys) await store.put(key, key);
+    expect([...(await keysOf(store))].sort()).toEqual([...keys].sort());
+    expect(await keysOf(store, 'data/p=\uFFFE')).toEqual(['data/p=\uFFFE/q']);
+    await store.remove(await keysOf(store));
+    expect(await keysOf(store)).toEqual([]);
+  });
+
   test('are put whether they exist or not', async () => {
     const store = await placed();
     await store.put('hint', '1');
@@ -257,11 +267,38 @@ describe('a bucket that cannot be used', () => {
       expect(await store.read('key')).toEqual({ bytes: Buffer.from('whole'), version: '"2"' });
       expect(requests.map(({ pathname }) => pathname)).toEqual(Array.from({ length: 4 }, () => '/bucket/place/key'));
     });
+    await withServer(answer(403, '<Error><Code>RequestTimeTooSkewed</Code></Error>'), async ({ url }) => {
+      const failure = await failureOf(() => new S3Objects('s3://bucket/place', { endpoint: url }).create('key', ''));
+      expect(failure).toMatchObject({ code: 'E_SINK_PATH', message: expect.stringMatching(/403: set the clock of this machine$/) });
+    });
     await withServer(busy, async ({ url, requests }) => {
       const store = new S3Objects('s3://bucket/place', { endpoint: url });
       for (const work of [() => store.create('key', ''), () => store.replace('key', '', '"1"')])
-        expect(await failureOf(work)).toMatchObject({ code: 'E_SINK_WRITE' });
+        expect(await failureOf(work)).toMatchObject({ code: 'E_SINK_WRITE', help: expect.stringMatching(/store or catalog is busy/) });
       expect(requests).toHaveLength(2);
+    });
+  });
+
+  test.each(endless)('because it answers with %s is given up, and asked again', async (_, handler) => {
+    const whole = answer(200, 'whole', { etag: '"2"' });
+    await withServer(inTurn(handler, handler, whole, handler, whole), async ({ url }) => {
+      const store = new S3Objects('s3://bucket/place', { endpoint: url }, undefined, undefined, { bytes: 1 << 20, ms: 50 });
+      expect(await failureOf(() => store.create('key', 'x'))).toMatchObject({ code: 'E_SINK_WRITE' });
+      expect((await store.read('key'))?.bytes.toString()).toBe('whole');
+      const copy = join(await temporaryFolder(), 'copy');
+      await store.download('key', copy);
+      expect(await readFile(copy, 'utf8')).toBe('whole');
+    });
+  });
+
+  test('because it is slow is used, as long as enough arrives', async () => {
+    const slow: Handler = (response) => {
+      const timer = setInterval(() => void response.write('12345'), 10);
+      setTimeout(() => (clearInterval(timer), response.end('end')), 1_200);
+    };
+    await withServer(inTurn(slow, answer(404)), async ({ url }) => {
+      const store = new S3Objects('s3://bucket/place', { endpoint: url }, undefined, undefined, { bytes: 5, ms: 400 });
+      expect((await store.read('key'))?.bytes.toString()).toMatch(/^(?:12345)+end$/);
     });
   });
 

@@ -151,6 +151,19 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
     await cutRuns(server(), (request) => request.startsWith('PUT') && !/lock|probe/.test(request));
   });
 
+  test('need a package, of which validate says that it is missing', async () => {
+    const cwd = await workplace(
+      `${to('s3://bucket/x.csv')}\n  - parquet: { table: iceberg, catalog: { uri: 'http://127.0.0.1', name: a.b } }`,
+    );
+    const hiding = `const m = require('module'), f = m._resolveFilename; m._resolveFilename = (name, ...more) => f(name.replace('@aws-sdk/', 'missing/'), ...more);`;
+    await writeFile(join(cwd, 'hide.cjs'), hiding);
+    const env = { ...(await serviceOf({ leads: [] })).env, NODE_OPTIONS: `--require ${join(cwd, 'hide.cjs')}` };
+    const { code, stderr } = await startCli(['validate', 'p.yaml'], { cwd, env }).finished;
+    const twice =
+      /p\.yaml:\d+:\d+ s3:\/\/ needs a package that is not installed: .*\n.* s3:\/\/ needs .* npm install @aws-sdk\/client-s3\n/;
+    expect([code, stderr]).toEqual([78, expect.stringMatching(twice)]);
+  });
+
   test('are not needed by validate', async () => {
     const cwd = await workplace(`store: { endpoint: 'http://nowhere.invalid' }\n${to('s3://bucket/x.csv')}`);
     const from = await serviceOf({ leads: [] });
