@@ -4,6 +4,7 @@ export * from './pipelines.js';
 export * from './tables.js';
 export { catalogue } from './core/index.js';
 export { RateLimiters } from './http/index.js';
+export { RestCatalog } from './lake/index.js';
 export {
   explainPipeline,
   extensionsOf,

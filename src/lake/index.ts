@@ -10,7 +10,7 @@ export { StoreRun } from './store-run.js';
 export { StoreTable } from './store-table.js';
 export { tableFiles, type TableFiles } from './files.js';
 export { isInCatalog, storesTaken, storeTable, type TableAccess, tableAt } from './formats.js';
-export { catalogOptions, RestCatalog } from './iceberg/index.js';
+export { catalogOptions, type CatalogOptions, RestCatalog } from './iceberg/index.js';
 export { Table } from './table.js';
 export { type Pointer, pointerOfSeveral, sharedPointer, viewName } from './pointer.js';
 export { TableSets, type Together } from './together.js';

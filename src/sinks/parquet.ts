@@ -59,6 +59,7 @@ export const parquetSink = builtInSink({
   joins: ({ table }) => table === 'plain',
   adds: ({ mode }) => mode === 'append',
   alone: ({ table }) => table !== 'plain',
+  catalog: ({ catalog }) => catalog,
   folders: ({ partition_by: by, table }) => (table === 'iceberg' ? [] : by.map((name) => (name === dayTemplate ? runDateColumn : name))),
   output: ({ path }, place) => (path === undefined ? undefined : outputAt(path, place)),
   async open(options, context) {

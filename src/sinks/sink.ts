@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type Column, type OutputColumn, type Row, type Warning, LeadstreamError } from '../core/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Action, ObjectStores, PathNames } from '../store/index.js';
-import type { Published, RunLog, RunFacts, Pointer } from '../lake/index.js';
+import type { CatalogOptions, Published, RunLog, RunFacts, Pointer } from '../lake/index.js';
 
 /** What a sink receives in addition to its configuration. */
 export interface SinkContext {
@@ -118,6 +118,8 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   adds?(config: C): boolean;
   /** Returns whether an output of this machine commits by itself, too, as all others do. */
   alone?(config: C): boolean;
+  /** Returns how the catalog is reached that chooses the place of its table. */
+  catalog?(config: C): CatalogOptions | undefined;
   /** Returns the columns that are in names of folders instead of in the files. */
   folders?(config: C): readonly string[];
   /** Reserves the output before the first request, so that an unwritable one is reported at once. @throws {SinkError} `E_SINK_PATH`, `E_SINK_FOREIGN`. */

@@ -1,35 +1,84 @@
 import { resolve } from 'node:path';
 import type { TableFiles } from '../../tables.js';
-import { amount, amountOf, type DeclaredType, GateError, jsonOf, LeadstreamError, printable } from '../../core/index.js';
-import { fixedPath, fixedPlace } from '../../store/index.js';
-import { command, flag } from '../command.js';
+import {
+  amount,
+  amountOf,
+  type DeclaredType,
+  defined,
+  GateError,
+  jsonOf,
+  LeadstreamError,
+  printable,
+  SinkError,
+} from '../../core/index.js';
+import { fixedPath, fixedPlace, isRemote } from '../../store/index.js';
+import { command, flag, type CommandContext, type Parser } from '../command.js';
 import { print } from '../console.js';
 
-const tableArgument = { type: 'string', demandOption: true, describe: 'Table, like lake/leads' } as const;
+function tableOptions(yargs: Parser) {
+  return yargs
+    .positional('dir', { type: 'string', demandOption: true, describe: 'Table, like lake/leads, or the pipeline file that writes it' })
+    .option('endpoint', { type: 'string', describe: 'Address of a store other than S3 itself' });
+}
+
 const stateOption = {
   type: 'string',
   default: '.leadstream',
   describe: 'Folder of the redo log and the log of runs, as given to the runs',
 } as const;
 
+interface Named {
+  readonly dir: string;
+  readonly endpoint: string | undefined;
+}
+
+/**
+ * Finds the table that an argument names, which may be the only one of a pipeline file. How its catalog is reached is put into the environment.
+ *
+ * @param whole Whether tables that are published together count as one, by their folder.
+ */
+async function tableOf({ dir, endpoint }: Named, { console, cwd, env, signal }: CommandContext, whole = false) {
+  const { loadPipelines, RestCatalog, Stores } = await import('../../index.js');
+  const isFile = !isRemote(dir) && /\.(?:ya?ml|json)$/i.test(dir);
+  const pipelines = isFile ? await loadPipelines(dir, { env, cwd }) : [];
+  const found = pipelines.flatMap(({ plan, secrets, store, together }) => {
+    console.hide(secrets);
+    return plan.sinks.flatMap(({ definition: { name, catalog: access }, config, output = '' }) => {
+      const catalog = access?.(config);
+      return name === 'parquet' ? [{ path: (whole && together?.folder) || (catalog?.name ?? output), store, catalog }] : [];
+    });
+  });
+  const names = [...new Set(found.map(({ path }) => path))].join(', ');
+  const [{ path, store, catalog } = { path: dir }] = found;
+  if (isFile && names !== path)
+    throw new LeadstreamError('E_USAGE', `${dir} does not write exactly one table; name it: ${names || 'none'}`);
+  const stores = new Stores({ ...store, ...defined({ endpoint }) }, signal);
+  if (catalog === undefined) return { path: fixedPlace(path, 'DIR', cwd), stores };
+  const { uri, token = '', credential = '' } = catalog;
+  Object.assign(process.env, { LEADSTREAM_CATALOG_URI: uri, LEADSTREAM_CATALOG_TOKEN: token, LEADSTREAM_CATALOG_CREDENTIAL: credential });
+  const table = await new RestCatalog(catalog).load();
+  if (table === undefined) throw new SinkError('E_SINK_FOREIGN', `the catalog ${uri} has no table ${path}`);
+  return { path: table.metadata.location, stores };
+}
+
 export const runs = command(
   'runs <dir>',
   'List the existing runs of a table',
   (yargs) =>
-    yargs
-      .positional('dir', tableArgument)
+    tableOptions(yargs)
       .option('json', { ...flag, describe: 'One JSON object per run, with its whole manifest' })
       .example('$0 runs lake/leads', 'the published run, and those that are kept'),
-  async ({ dir, json }, { cwd, stdout }) => {
+  async ({ json, ...named }, context) => {
     const { tableRuns } = await import('../../index.js');
-    const all = await tableRuns(fixedPlace(dir, 'DIR', cwd));
+    const { path, stores } = await tableOf(named, context);
+    const all = await tableRuns(path, { stores });
     const titles = ['run', 'state', 'finished', 'mode', 'rows', 'written', 'files', 'bytes', 'consistency'];
     const rows = all.map(({ run, state, manifest }) => [
       ...[run, state, manifest.finished_at, manifest.compacted ? 'compact' : manifest.mode].map(printable),
       ...[manifest.rows, manifest.run.written, manifest.files.length, manifest.bytes].map(amount),
       manifest.partial ? 'partial' : manifest.consistency,
     ]);
-    await print(stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable([titles, ...rows]));
+    await print(context.stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable([titles, ...rows]));
     return 0;
   },
 );
@@ -38,19 +87,21 @@ export const files = command(
   'files <dir>',
   'List the current data files of a table',
   (yargs) =>
-    yargs
-      .positional('dir', tableArgument)
+    tableOptions(yargs)
       .option('for', {
         choices: ['duckdb', 'polars', 'spark'] as const,
         describe: 'Print the query with which this reader reads them: SQL, or Python',
       })
       .example('$0 files s3://lake/leads', 'one file per line')
       .example('duckdb -c "$($0 files s3://lake/leads --for duckdb)"', 'the rows'),
-  async ({ dir, for: reader }, { cwd, stdout }) => {
+  async ({ for: reader, ...named }, context) => {
     const { tableFiles } = await import('../../index.js');
-    const path = fixedPlace(dir, 'DIR', cwd);
-    const found = await tableFiles(path);
-    await print(stdout, reader === undefined ? found.files.map((file) => `${file}\n`).join('') : `${queries[reader](path, found)}\n`);
+    const { path, stores } = await tableOf(named, context);
+    const found = await tableFiles(path, { stores });
+    await print(
+      context.stdout,
+      reader === undefined ? found.files.map((file) => `${file}\n`).join('') : `${queries[reader](path, found)}\n`,
+    );
     return 0;
   },
 );
@@ -119,8 +170,7 @@ export const rollback = command(
   'rollback <dir>',
   'Publish an earlier run of a table again',
   (yargs) =>
-    yargs
-      .positional('dir', tableArgument)
+    tableOptions(yargs)
       .option('to', {
         type: 'string',
         describe: 'Run to publish again, an earlier or a later one (default: the one that the published run replaced)',
@@ -128,9 +178,11 @@ export const rollback = command(
       .option('state-dir', stateOption)
       .example('$0 rollback lake/leads', 'one run back; again, one run further')
       .example('$0 rollback lake/leads --to RUN', 'to any run that `runs` lists, also forward again'),
-  async ({ dir, to, stateDir }, { console, cwd }) => {
+  async ({ to, stateDir, ...named }, context) => {
+    const { dir, console, cwd } = { ...named, ...context };
     const { rollbackTable } = await import('../../index.js');
-    const done = await rollbackTable(fixedPlace(dir, 'DIR', cwd), { to, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
+    const { path, stores } = await tableOf(named, context, true);
+    const done = await rollbackTable(path, { to, stores, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
     if (done.evidence === 'none') {
       const unchecked = `no log of runs in ${stateDir} has run ${done.to}, so its manifest could not be checked`;
       console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${dir}: ${unchecked}; ${remedy}`);
@@ -146,14 +198,14 @@ export const compact = command(
   'compact <dir>',
   'Write the small files of a table as large ones, row for row the same',
   (yargs) =>
-    yargs
-      .positional('dir', tableArgument)
+    tableOptions(yargs)
       .option('state-dir', stateOption)
       .example('$0 compact lake/all_leads', 'one file of 128 MB for many of single nights'),
-  async ({ dir, stateDir }, { console, cwd, signal }) => {
+  async ({ stateDir, ...named }, context) => {
+    const { dir, console, cwd, signal } = { ...named, ...context };
     const { compactTable } = await import('../../index.js');
-    const options = { stateDir: fixedPath(stateDir, '--state-dir', cwd), signal };
-    const { from, to } = await compactTable(fixedPlace(dir, 'DIR', cwd), options);
+    const { path, stores } = await tableOf(named, context);
+    const { from, to } = await compactTable(path, { stores, stateDir: fixedPath(stateDir, '--state-dir', cwd), signal });
     console.log('info', `${dir}: ${from === to ? 'no partition has several small files' : `run ${to} has large files for small ones`}`);
     return 0;
   },
@@ -163,8 +215,7 @@ export const verify = command(
   'verify <dir>',
   'Compare the files of a table with its manifest, byte by byte',
   (yargs) =>
-    yargs
-      .positional('dir', tableArgument)
+    tableOptions(yargs)
       .option('run', { type: 'string', describe: 'A kept run instead of the published one', conflicts: 'manifest' })
       .option('manifest', { type: 'string', describe: 'Manifest of a copied table; DIR is then the folder with the copied files' })
       .option('state-dir', {
@@ -174,11 +225,13 @@ export const verify = command(
       })
       .example('$0 verify lake/leads', 'exits with 65 if anything differs')
       .example('$0 verify backup/leads --manifest backup/leads.manifest.json', 'a copy'),
-  async ({ dir, manifest, stateDir: given, run: wanted }, { console, cwd }) => {
+  async ({ manifest, stateDir: given, run: wanted, ...named }, context) => {
+    const { dir, console, cwd } = { ...named, ...context };
     const { verifyTable } = await import('../../index.js');
+    const { path, stores } = await tableOf(named, context);
     const stateDir = given ?? '.leadstream';
-    const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(fixedPlace(dir, 'DIR', cwd), {
-      run: wanted,
+    const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(path, {
+      ...{ run: wanted, stores },
       manifest: manifest === undefined ? undefined : resolve(cwd, manifest),
       stateDir: fixedPath(stateDir, '--state-dir', cwd),
     });
