@@ -55,7 +55,7 @@ export class S3Objects implements ObjectStore {
     { region, endpoint: given, path_style, single_writer = false }: StoreSettings = {},
     private readonly partBytes = 64 << 20,
     readonly signal?: AbortSignal,
-    private readonly pace: Pace = { bytes: 1 << 20, ms: 120_000 },
+    private readonly pace = leastPace,
   ) {
     const endpoint = given ?? (process.env['AWS_ENDPOINT_URL_S3'] || process.env['AWS_ENDPOINT_URL'] || undefined);
     const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*?))?\/*$/.exec(place) ?? [];
@@ -160,20 +160,12 @@ export class S3Objects implements ObjectStore {
   }
 
   /** One request, whatever the size. */
-  async #put(
-    what: string,
-    key: string,
-    body: ObjectBody,
-    condition: Partial<SDK.PutObjectCommandInput>,
-    attempts?: number,
-  ): Promise<string> {
+  async #put(what: string, key: string, body: ObjectBody, condition: Content, attempts?: number): Promise<string> {
     const Metadata = { sha256: await sha256Of(body) };
-    const send = async (content: Content, how: How) => {
-      const command = new this.#sdk.PutObjectCommand({ ...this.#at(key), ...content, ...condition, Metadata });
-      return (await this.#client.send(command, how)).ETag || this.#missingVersion;
-    };
     const to = isFile(body) ? body.bytes : Buffer.byteLength(body);
-    return this.#sent(what, key, (how) => withBytes(body, 0, to, how, send), attempts);
+    const put = (content: Content) => new this.#sdk.PutObjectCommand({ ...this.#at(key), ...content, ...condition, Metadata });
+    const request = (how: How) => withBytes(body, 0, to, how, (content) => this.#client.send(put(content), how));
+    return (await this.#sent(what, key, request, attempts)).ETag || this.#missingVersion;
   }
 
   async #uploadParts(key: string, file: FinishedFile): Promise<void> {
@@ -248,11 +240,8 @@ export class S3Objects implements ObjectStore {
 /** What is cut at once when a run is stopped; other requests decide or clean up, and end soon. */
 const transfers: ReadonlySet<string> = new Set(['upload', 'download']);
 
-/** The bytes that an attempt has to transfer in each time, or to end in it. */
-interface Pace {
-  readonly bytes: number;
-  readonly ms: number;
-}
+/** What an attempt has to transfer in each time, unless it ends. */
+const leastPace = { bytes: 1 << 20, ms: 120_000 };
 
 interface How {
   readonly abortSignal: AbortSignal;
@@ -261,7 +250,11 @@ interface How {
 }
 
 /** Makes an attempt, which is cut if it transfers too little, although something may arrive now and then. */
-async function paced<T>(request: (how: How) => Promise<T>, { bytes, ms }: Pace, stop = new AbortController().signal): Promise<T> {
+async function paced<T>(
+  request: (how: How) => Promise<T>,
+  { bytes, ms }: typeof leastPace,
+  stop = new AbortController().signal,
+): Promise<T> {
   const slow = new AbortController();
   const how: How = { abortSignal: AbortSignal.any([stop, slow.signal]) };
   let before = 0;
@@ -279,7 +272,7 @@ async function paced<T>(request: (how: How) => Promise<T>, { bytes, ms }: Pace, 
   }
 }
 
-type Content = Pick<SDK.PutObjectCommandInput, 'Body' | 'ContentLength' | 'ContentMD5'>;
+type Content = Pick<SDK.PutObjectCommandInput, 'Body' | 'ContentLength' | 'ContentMD5' | 'IfMatch' | 'IfNoneMatch'>;
 
 /** Returns a number of bytes, from any beginning. */
 function transferred(body: unknown): number {
@@ -288,10 +281,8 @@ function transferred(body: unknown): number {
   return body.complete ? Infinity : body.socket.bytesRead;
 }
 
-type Send<T> = (content: Content, how: How) => Promise<T>;
-
 /** Sends a part of a body with its MD5. */
-async function withBytes<T>(body: ObjectBody, from: number, to: number, how: How, send: Send<T>): Promise<T> {
+async function withBytes<T>(body: ObjectBody, from: number, to: number, how: How, send: (content: Content) => Promise<T>): Promise<T> {
   const md5 = createHash('md5');
   const read = bytesOf(body, from, to);
   how.body = read;
@@ -299,7 +290,7 @@ async function withBytes<T>(body: ObjectBody, from: number, to: number, how: How
   const Body = bytesOf(body, from, to);
   how.body = Body;
   try {
-    return await send({ Body, ContentLength: to - from, ContentMD5: md5.digest('base64') }, how);
+    return await send({ Body, ContentLength: to - from, ContentMD5: md5.digest('base64') });
   } finally {
     if (Body instanceof Readable) await finished(Body.destroy()).catch(ignore);
   }

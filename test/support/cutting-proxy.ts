@@ -9,17 +9,9 @@ import { afterEach } from '@jest/globals';
  * once, and the server gets it when a promise resolves. It is answered by 503 or 403 instead of the server (`refused`, `forbidden`), or by 500 instead of its reply (`failed`).
  * `silent` and `unanswered` are `cut` and `applied` for a client that never hears of it, as one that was killed. `untagged` is answered without an ETag.
  */
-export type Fate =
-  | 'answered'
-  | 'untagged'
-  | 'cut'
-  | 'applied'
-  | 'refused'
-  | 'forbidden'
-  | 'failed'
-  | 'silent'
-  | 'unanswered'
-  | Promise<unknown>;
+export type Fate = Reply | 'cut' | 'applied' | 'refused' | 'forbidden' | 'failed' | 'silent' | 'unanswered' | Promise<unknown>;
+
+type Reply = 'answered' | 'untagged';
 
 export interface CuttingProxy {
   readonly url: string;

@@ -12,7 +12,7 @@ import {
   SinkError,
 } from '../../core/index.js';
 import { fixedPath, fixedPlace, isRemote } from '../../store/index.js';
-import { command, flag, type CommandContext, type Parser } from '../command.js';
+import { type ArgumentsOf, command, flag, type CommandContext, type Parser } from '../command.js';
 import { print } from '../console.js';
 
 function tableOptions(yargs: Parser) {
@@ -27,10 +27,7 @@ const stateOption = {
   describe: 'Folder of the redo log and the log of runs, as given to the runs',
 } as const;
 
-interface Named {
-  readonly dir: string;
-  readonly endpoint: string | undefined;
-}
+type Named = Pick<ArgumentsOf<typeof tableOptions>, 'dir' | 'endpoint'>;
 
 /**
  * Finds the table that an argument names, which may be the only one of a pipeline file. How its catalog is reached is put into the environment.
@@ -68,9 +65,9 @@ export const runs = command(
     tableOptions(yargs)
       .option('json', { ...flag, describe: 'One JSON object per run, with its whole manifest' })
       .example('$0 runs lake/leads', 'the published run, and those that are kept'),
-  async ({ json, ...named }, context) => {
+  async ({ dir, endpoint, json }, context) => {
     const { tableRuns } = await import('../../index.js');
-    const { path, stores } = await tableOf(named, context);
+    const { path, stores } = await tableOf({ dir, endpoint }, context);
     const all = await tableRuns(path, { stores });
     const titles = ['run', 'state', 'finished', 'mode', 'rows', 'written', 'files', 'bytes', 'consistency'];
     const rows = all.map(({ run, state, manifest }) => [
@@ -94,9 +91,9 @@ export const files = command(
       })
       .example('$0 files s3://lake/leads', 'one file per line')
       .example('duckdb -c "$($0 files s3://lake/leads --for duckdb)"', 'the rows'),
-  async ({ for: reader, ...named }, context) => {
+  async ({ dir, endpoint, for: reader }, context) => {
     const { tableFiles } = await import('../../index.js');
-    const { path, stores } = await tableOf(named, context);
+    const { path, stores } = await tableOf({ dir, endpoint }, context);
     const found = await tableFiles(path, { stores });
     await print(
       context.stdout,
@@ -178,10 +175,10 @@ export const rollback = command(
       .option('state-dir', stateOption)
       .example('$0 rollback lake/leads', 'one run back; again, one run further')
       .example('$0 rollback lake/leads --to RUN', 'to any run that `runs` lists, also forward again'),
-  async ({ to, stateDir, ...named }, context) => {
-    const { dir, console, cwd } = { ...named, ...context };
+  async ({ dir, endpoint, to, stateDir }, context) => {
+    const { console, cwd } = context;
     const { rollbackTable } = await import('../../index.js');
-    const { path, stores } = await tableOf(named, context, true);
+    const { path, stores } = await tableOf({ dir, endpoint }, context, true);
     const done = await rollbackTable(path, { to, stores, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
     if (done.evidence === 'none') {
       const unchecked = `no log of runs in ${stateDir} has run ${done.to}, so its manifest could not be checked`;
@@ -201,10 +198,10 @@ export const compact = command(
     tableOptions(yargs)
       .option('state-dir', stateOption)
       .example('$0 compact lake/all_leads', 'one file of 128 MB for many of single nights'),
-  async ({ stateDir, ...named }, context) => {
-    const { dir, console, cwd, signal } = { ...named, ...context };
+  async ({ dir, endpoint, stateDir }, context) => {
+    const { console, cwd, signal } = context;
     const { compactTable } = await import('../../index.js');
-    const { path, stores } = await tableOf(named, context);
+    const { path, stores } = await tableOf({ dir, endpoint }, context);
     const { from, to } = await compactTable(path, { stores, stateDir: fixedPath(stateDir, '--state-dir', cwd), signal });
     console.log('info', `${dir}: ${from === to ? 'no partition has several small files' : `run ${to} has large files for small ones`}`);
     return 0;
@@ -225,10 +222,10 @@ export const verify = command(
       })
       .example('$0 verify lake/leads', 'exits with 65 if anything differs')
       .example('$0 verify backup/leads --manifest backup/leads.manifest.json', 'a copy'),
-  async ({ manifest, stateDir: given, run: wanted, ...named }, context) => {
-    const { dir, console, cwd } = { ...named, ...context };
+  async ({ dir, endpoint, manifest, stateDir: given, run: wanted }, context) => {
+    const { console, cwd } = context;
     const { verifyTable } = await import('../../index.js');
-    const { path, stores } = await tableOf(named, context);
+    const { path, stores } = await tableOf({ dir, endpoint }, context);
     const stateDir = given ?? '.leadstream';
     const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(path, {
       ...{ run: wanted, stores },
