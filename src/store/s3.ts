@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, ReadStream } from 'node:fs';
-import { IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -277,8 +277,13 @@ type Content = Pick<SDK.PutObjectCommandInput, 'Body' | 'ContentLength' | 'Conte
 /** Returns a number of bytes, from any beginning. */
 function transferred(body: unknown): number {
   if (body instanceof ReadStream) return body.bytesRead;
-  if (!(body instanceof IncomingMessage)) return 0;
+  if (!isReply(body)) return 0;
   return body.complete ? Infinity : body.socket.bytesRead;
+}
+
+/** Without the class, which would load the server of Node, too. */
+function isReply(body: unknown): body is IncomingMessage {
+  return body instanceof Readable && 'complete' in body;
 }
 
 /** Sends a part of a body with its MD5. */
