@@ -155,7 +155,8 @@ suite(`text files on a store (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
     const cwd = await workplace(
       `${to('s3://bucket/x.csv')}\n  - parquet: { table: iceberg, catalog: { uri: 'http://127.0.0.1', name: a.b } }`,
     );
-    const hiding = `const m = require('module'), f = m._resolveFilename; m._resolveFilename = (name, ...more) => f(name.replace('@aws-sdk/', 'missing/'), ...more);`;
+    const hidden = `(name, ...more) => found(name.replace('@aws-sdk/', 'missing/'), ...more)`;
+    const hiding = `const m = require('module'), found = m._resolveFilename; m._resolveFilename = ${hidden};`;
     await writeFile(join(cwd, 'hide.cjs'), hiding);
     const env = { ...(await serviceOf({ leads: [] })).env, NODE_OPTIONS: `--require ${join(cwd, 'hide.cjs')}` };
     const { code, stderr } = await startCli(['validate', 'p.yaml'], { cwd, env }).finished;
