@@ -3,6 +3,7 @@ import type { Row } from '../core/index.js';
 import { defaults } from '../options/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { handOver, keep } from './lease.js';
+import type { StepContext } from './context.js';
 import { batchOf, type Page, type Step } from './page.js';
 import { pagedBatches } from './paged-source.js';
 
@@ -22,12 +23,16 @@ export interface BatchReader {
 }
 
 /** Creates a step that must see all rows first. It releases each page once its rows are taken, and emits pages of its own. */
-export function blocking<In extends Row, Out extends Row>(at: string, open: () => Collector): Step<In, Out> {
+export function blocking<In extends Row, Out extends Row>(
+  { at, rejectsStored }: Pick<StepContext, 'at' | 'rejectsStored'>,
+  open: () => Collector,
+): Step<In, Out> {
   return (pages$) =>
     defer(() => {
       const collector = open();
       const take = async (page: Page<In>): Promise<void> => {
         await collector.add(batchOf(page), page.number);
+        await rejectsStored?.();
         page.lease.release();
       };
       const given$ = defer(() => collector.finish()).pipe(

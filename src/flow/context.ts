@@ -21,6 +21,8 @@ export interface StepContext {
   readonly tally: Tally;
   /** Moves a row from the stream to the rejects. The step counts it in `tally.rejected`. */
   reject(row: Row, fault: Fault): void;
+  /** Resolves when the rows rejected so far are stored. A step that takes all rows first waits for it page by page, so that they do not pile up. */
+  readonly rejectsStored?: () => Promise<void>;
   /** Called by a step that needs no more rows: the source ends; pages that have left it still arrive. Default: the step ends the stream. */
   stop?(): void;
   /** Emits once the output of the step is not needed: one that makes requests skips rows, counted as `beyondLimit`. Default: never. */

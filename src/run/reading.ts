@@ -119,6 +119,7 @@ export class Reading {
       stop: () => isFed && this.#stop$.next(Math.max(place, this.#stop$.value)),
       stopped$: this.#after(place),
       reject: (row, fault) => this.rejects.add(step.at, step.input, row, fault),
+      rejectsStored: () => this.rejects.flush(),
       collection: plan.collection,
       collections: plan.collections,
       input: step.input,

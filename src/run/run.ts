@@ -260,13 +260,14 @@ class Attempt {
 
   async #close(): Promise<void> {
     const { run, rejects } = this;
+    // Failures here are only warnings, so that the outcome of the run is reported.
+    const cleanup = run.nonFatal('cleanup failed');
     // A logged commit is left to recovery.
     if (!this.#logged) {
-      await this.#outputs?.abort();
-      // A failure here is only a warning, so that the original error is reported.
+      await this.#outputs?.abort().catch(cleanup);
       await rejects.close().catch(run.nonFatal('the rejects of this run were not kept'));
     }
-    await this.#reading.close();
+    await this.#reading.close().catch(cleanup);
   }
 }
 

@@ -125,9 +125,9 @@ export const aggregateStep = builtInStep('aggregate', {
   },
   open: (config, runtime) => {
     const { memory: bytes = defaultMemory, on_error } = config;
-    const { at, scratch: folder = scratchFolder(), onError = 'reject' } = runtime;
+    const { scratch: folder = scratchFolder(), onError = 'reject' } = runtime;
     const { types, query, columns, read } = opened(config, runtime);
-    return blocking(at, () => {
+    return blocking(runtime, () => {
       const table = new ValueTable(types, { memory: bytes, folder }, runtime);
       return {
         add: (batch, page) => table.add(batch, page, read(batch, page), on_error ?? onError),

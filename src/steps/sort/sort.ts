@@ -90,7 +90,7 @@ export const sortStep = builtInStep('sort', {
       return wanted ? [{ type: types.get(wanted.field) ?? 'text', ...wanted }] : [];
     });
     const wayOut = on_error ?? onError;
-    return blocking(at, () => {
+    return blocking(runtime, () => {
       const sorter = new RowSorter(keys, { memory, folder, failed: (message) => new StepError('E_STEP_SCRATCH', `${at}: ${message}`) });
       return {
         add: (batch, page) => {

@@ -56,7 +56,7 @@ export function sql<Out extends Row = Row>(query: string, options: SqlOptions<Ou
   const rows = (batch: RecordBatch) =>
     [...new Set([...Object.keys(types), ...batch.columns.keys()])].map((name) => ({ name, type: types[name] ?? 'text' }));
   const opened = (counted: StepContext): Step<Row, Out> =>
-    blocking(at, () => new QueryRows({ query, rows, expected, memory, folder, onError, now: new Date() }, counted));
+    blocking(counted, () => new QueryRows({ query, rows, expected, memory, folder, onError, now: new Date() }, counted));
   const columns = (input: readonly Column[]) => declared && columnsNamed(declared, strictest(input));
   const node = { at, columns, made: expected, blocking: true };
   return context
@@ -134,7 +134,7 @@ export const sqlStep = builtInStep('sql', {
     const { query, memory = defaultMemory, on_error } = partsOf(config);
     const { input = [], scratch: folder = scratchFolder(), firstStart: now = new Date(), onError = 'reject' } = runtime;
     return blocking(
-      runtime.at,
+      runtime,
       () => new QueryRows({ query, rows: () => rowsOf(input), memory, folder, onError: on_error ?? onError, now }, runtime),
     );
   },

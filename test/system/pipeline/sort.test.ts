@@ -1,3 +1,4 @@
+import { readdirSync, statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -56,6 +57,21 @@ describe('a pipeline that sorts', () => {
     expect(ids.length).toBe(report.read + report.consistency.repaired);
     expect(ids).toEqual(ids.toSorted());
   });
+});
+
+test.each([
+  ['sort', '{ by: [lead_id] }'],
+  ['aggregate', '{ compute: { all: count() } }'],
+  ['sql', 'SELECT lead_id FROM rows'],
+])('the rejects before %s are stored page by page, not when the first row is written', async (step, config) => {
+  const folder = await temporaryFolder();
+  const sizes: number[] = [];
+  const partial = () => readdirSync(folder).find((name) => name.startsWith('.rejects.ndjson.')) ?? '';
+  const page = () => void sizes.push(statSync(join(folder, partial())).size);
+  const body = `from: leads\nrejects: { path: rejects.ndjson, rows: true, max: 100% }\nsteps:\n  - cast: { types: { meta: integer } }\n  - ${step}: ${config}\n${to}`;
+  const from = await serviceOf({ leads: leads(3_000, () => ({ meta: 'x' })) });
+  await runIn(from, body, folder, { watch: { page } });
+  expect(sizes.at(-1)).toBeGreaterThan(0);
 });
 
 const count = 1_503;
