@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { LeadstreamError, SinkError, reasonOf, snakeCase } from '../core/index.js';
 import { fixedPath, removeTemporaries, replaceFile, unlessMissing } from '../store/index.js';
 import type { CommandContext } from './command.js';
-import type { PipelineDocument } from './report.js';
+import type { PipelineDocument } from './report-document.js';
 
 /** The metrics of a command in a file for the textfile collector of the Prometheus node exporter. Those of other pipelines in it stay. */
 export class Metrics {

@@ -1,5 +1,5 @@
 import { amount, amountOf, counted, origins, outcomes, printable } from '../core/index.js';
-import type { PipelineDocument, ReportDocument } from './report.js';
+import type { PipelineDocument, ReportDocument } from './report-document.js';
 
 /** Renders a report as a self-contained page for people: no script, nothing from the network, and a policy that forbids both. */
 export function pageOf(document: ReportDocument): string {

@@ -3,7 +3,8 @@ import type { Pipeline } from '../index.js';
 import type { CommandContext } from './command.js';
 import { reportFailure, descriptionOf } from './failure.js';
 import type { Metrics } from './metrics.js';
-import { documentOf, type PipelineDocument, type ReportFiles } from './report.js';
+import type { ReportFiles } from './report.js';
+import { documentOf, type PipelineDocument } from './report-document.js';
 import { leftByReader, runAndReport, type RunFlags } from './reporting.js';
 import { Observed } from './status.js';
 

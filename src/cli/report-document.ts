@@ -1,0 +1,39 @@
+import { version } from '../core/index.js';
+import type { FailedRunReport, Pipeline, RunReport } from '../index.js';
+import type { Observed } from './status.js';
+
+/** What a report contains about one pipeline: unknown facts are left out, as for a run that never began. */
+export interface PipelineDocument extends Partial<Omit<FailedRunReport, 'pipeline'>>, Partial<Pick<Observed, 'requests' | 'stages'>> {
+  readonly status: 'published' | 'failed' | 'closed' | 'not_run';
+  readonly pipeline: string | undefined;
+  readonly file?: string;
+  /** Exit code that this pipeline alone would have given. */
+  readonly exit?: number;
+  readonly error?: { readonly code: string; readonly message: string; readonly help: string };
+  readonly version: string;
+  readonly service?: { readonly baseUrl: string; readonly limit: number | undefined; readonly concurrency: number | undefined };
+}
+
+export interface SeriesDocument {
+  readonly status: 'published' | 'failed';
+  readonly version: string;
+  readonly exit: number;
+  readonly pipelines: readonly PipelineDocument[];
+}
+
+export type ReportDocument = PipelineDocument | SeriesDocument;
+
+export function documentOf(
+  pipeline: Pipeline | undefined,
+  { status, ...how }: Pick<PipelineDocument, 'status' | 'exit' | 'error'>,
+  report?: RunReport | FailedRunReport,
+  observed?: Observed,
+): PipelineDocument {
+  const { baseUrl, limit, concurrency } = pipeline?.connection ?? {};
+  return {
+    ...{ status, pipeline: pipeline?.name, ...how, version },
+    ...(baseUrl !== undefined && { service: { baseUrl, limit, concurrency } }),
+    ...report,
+    ...(observed && { requests: observed.requests, stages: observed.stages }),
+  };
+}
