@@ -33,7 +33,7 @@ async function postgres(): Promise<Postgres> {
   return server;
 }
 
-const title = 'postgres-upsert.ts, killed in the middle and run again, leaves one row of each lead and writes no row twice';
+const title = 'postgres-upsert.mts, killed in the middle and run again, leaves one row of each lead and writes no row twice';
 
 /** With a server that is there; without it, the report shows a skipped test that names it. */
 if (postgresPrograms === undefined) test.skip(`${title}: postgres is not installed here`, () => {});
@@ -50,7 +50,7 @@ else
       return Number(((await database.query('select count(*) from leads'))[0] as { count: string }).count);
     };
 
-    const killed = await startExample('postgres-upsert.ts', env);
+    const killed = await startExample('postgres-upsert.mts', env);
     await until(async () => (await count()) >= 3_000);
     killed.process.kill('SIGKILL');
     await killed.finished;
@@ -58,7 +58,7 @@ else
     expect(kept).toBeLessThan(20_000);
     expect(kept % 500).toBe(0);
 
-    const again = await (await startExample('postgres-upsert.ts', env)).finished;
+    const again = await (await startExample('postgres-upsert.mts', env)).finished;
     expect({ ...again, stdout: JSON.parse(again.stdout || '{}') }).toEqual({
       ...{ code: 0, stderr: '' },
       stdout: { read: 20_000, inserted: 20_000 - kept, changed: 0 },
@@ -73,7 +73,7 @@ else
     expect(order(await database.query('select * from leads'))).toEqual(order(expected));
 
     await database.query(`update leads set bridge_title = 'Stale' where lead_id in (select lead_id from leads limit 7)`);
-    const repaired = await (await startExample('postgres-upsert.ts', env)).finished;
+    const repaired = await (await startExample('postgres-upsert.mts', env)).finished;
     expect(JSON.parse(repaired.stdout)).toEqual({ read: 20_000, inserted: 0, changed: 7 });
   });
 

@@ -8,9 +8,9 @@ import { startCli, type Started } from '../support/cli.js';
 import { temporaryFolder } from '../support/temporary.js';
 import { generate } from '../../src/service/index.js';
 
-test('first-thousand.ts prints a thousand joined leads and asks for no page that it does not need', async () => {
+test('first-thousand.mts prints a thousand joined leads and asks for no page that it does not need', async () => {
   const from = await service(generate({ leads: 50_000, seed: 7 }));
-  const { finished } = await startExample('first-thousand.ts', from.env);
+  const { finished } = await startExample('first-thousand.mts', from.env);
   const { code, stdout, stderr } = await finished;
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('1000 leads') });
   const lines = stdout.trim().split('\n');
@@ -20,9 +20,9 @@ test('first-thousand.ts prints a thousand joined leads and asks for no page that
   expect(pages).toBeLessThan(40);
 });
 
-test('campaign-counts.ts counts every lead once', async () => {
+test('campaign-counts.mts counts every lead once', async () => {
   const from = await service();
-  const { code, stdout, stderr } = await (await startExample('campaign-counts.ts', from.env)).finished;
+  const { code, stdout, stderr } = await (await startExample('campaign-counts.mts', from.env)).finished;
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^(?:\d+ leads\n)*1200 leads\n$/) });
   const expected = new Map<string, number>();
   for (const { campaign_id: id = '' } of await listed(from, 'leads')) expected.set(id, (expected.get(id) ?? 0) + 1);
@@ -44,10 +44,10 @@ async function firstLine({ process: child }: Started): Promise<string> {
   return text.slice(0, text.indexOf('\n'));
 }
 
-describe('lead-server.ts', () => {
+describe('lead-server.mts', () => {
   test('streams joined leads, refuses what it does not know, and ends when it is told to', async () => {
     const from = await service();
-    const server = await startExample('lead-server.ts', { ...from.env, PORT: '0' });
+    const server = await startExample('lead-server.mts', { ...from.env, PORT: '0' });
     const url = await firstLine(server);
     const [all, sold] = await Promise.all(['', '?status=sold'].map((query) => fetch(`${url}/leads${query}`)));
     expect(all?.headers.get('content-type')).toContain('application/x-ndjson');
@@ -80,7 +80,7 @@ describe('lead-server.ts', () => {
     const from = await service(undefined, {
       faults: ['401@collection=bridges,purpose=page,page=1,times=1', '400@collection=leads,page=2'],
     });
-    const server = await startExample('lead-server.ts', { ...from.env, PORT: '0' });
+    const server = await startExample('lead-server.mts', { ...from.env, PORT: '0' });
     const url = await firstLine(server);
     const refused = await fetch(`${url}/leads`);
     expect([refused.status, await refused.json()]).toEqual([502, { code: 'E_SOURCE_AUTH' }]);

@@ -1,7 +1,8 @@
 /**
  * Counts the leads of each campaign, and shows the progress once a second.
  *
- *   LEADSTREAM_BASE_URL=… LEADSTREAM_REST_API_KEY=… npx tsx examples/campaign-counts.ts
+ *   npm install leadstream
+ *   LEADSTREAM_BASE_URL=… LEADSTREAM_REST_API_KEY=… npx tsx campaign-counts.mts
  *
  * `scan` and `auditTime` do not wait, so pushed rows need no back pressure. No row and no page is kept.
  */

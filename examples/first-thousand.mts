@@ -1,7 +1,8 @@
 /**
  * Embeds leadstream: prints the first 1,000 sold leads with their bridge, then stops.
  *
- *   LEADSTREAM_BASE_URL=… LEADSTREAM_REST_API_KEY=… npx tsx examples/first-thousand.ts
+ *   npm install leadstream
+ *   LEADSTREAM_BASE_URL=… LEADSTREAM_REST_API_KEY=… npx tsx first-thousand.mts
  *
  * Leaving the loop aborts the requests in flight; the rest of the collection is never requested.
  */

@@ -1,7 +1,8 @@
 /**
  * Keeps a PostgreSQL table up to date with the leads and the title of their bridge: one row for each lead, by its key.
  *
- *   LEADSTREAM_BASE_URL=… LEADSTREAM_REST_API_KEY=… PGHOST=… PGDATABASE=… npx tsx examples/postgres-upsert.ts
+ *   npm install leadstream pg
+ *   LEADSTREAM_BASE_URL=… LEADSTREAM_REST_API_KEY=… PGHOST=… PGDATABASE=… npx tsx postgres-upsert.mts
  *
  * Each page is one atomic statement, and the next page is delivered once the last one is committed. So the worker may be killed at any time and
  * run again by a scheduler: unchanged rows are left alone, the others are written. Leads that the service no longer has stay in the table.

@@ -1,7 +1,8 @@
 /**
  * A server that streams leads with their bridge as NDJSON: `GET /leads`, or `GET /leads?status=sold`.
  *
- *   LEADSTREAM_BASE_URL=… LEADSTREAM_REST_API_KEY=… PORT=8080 npx tsx examples/lead-server.ts
+ *   npm install leadstream fastify
+ *   LEADSTREAM_BASE_URL=… LEADSTREAM_REST_API_KEY=… PORT=8080 npx tsx lead-server.mts
  *   curl --fail http://127.0.0.1:8080/leads?status=sold
  *
  * Each client sets the pace of its own read (back pressure): at most `window` pages are in memory for it, and its requests end when it disconnects. A
