@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { collectionNames, collections, originalName, type Collection } from '../collections/index.js';
-import { byName, itemAt, LeadstreamError } from '../core/index.js';
+import { amountOf, byName, itemAt, LeadstreamError, reasonOf } from '../core/index.js';
 import { isRecord, JsonText, readJson } from '../json/index.js';
 import type { DataSource, ServedTable } from './answer.js';
 
@@ -18,12 +18,18 @@ const readers = { csv: csvRows, ndjson: ndjsonRows, jsonl: ndjsonRows } as const
  * Serves the files of a folder that are named after the collections: `leads.csv`, `leads.ndjson` or `leads.jsonl`. Rows stay in memory as UTF-8.
  *
  * @param declared Collections that a user declared, paged by number. Their NDJSON records are served as they are.
- * @throws {LeadstreamError} `E_DATA`, with file and line, or record of CSV, never the content.
+ * @param log Called with a line for each collection: its rows and fields, and which are missing or unknown; and with one for the files of none.
+ * @throws {LeadstreamError} `E_DATA`, with file and line, or record of CSV, never the content; also for a file or folder that has the name of a collection
+ * and cannot be served, and for rows without the key.
  *
  * @example
  * await startService({ source: await openDirectory('out'), accounts });
  */
-export async function openDirectory(directory: string, declared: readonly Collection[] = []): Promise<DataSource> {
+export async function openDirectory(
+  directory: string,
+  declared: readonly Collection[] = [],
+  log: (line: string) => void = () => {},
+): Promise<DataSource> {
   const entries = await readdir(directory).catch(() => {
     throw new LeadstreamError('E_DATA', `${directory}: is not a readable folder`);
   });
@@ -32,16 +38,44 @@ export async function openDirectory(directory: string, declared: readonly Collec
     if (scheme !== 'page') throw new LeadstreamError('E_USAGE', `${name} is paged by ${scheme}; serve supports page numbers only`);
   }
   const tables = new Map<string, ServedTable>();
-  for (const collection of [...Object.values<Collection>(collections), ...declared]) {
-    const [first, second] = Object.entries(readers)
-      .map(([extension, read]) => ({ entry: `${collection.name}.${extension}`, read }))
-      .filter(({ entry }) => entries.includes(entry));
-    if (first && second) throw new LeadstreamError('E_DATA', `${directory}: holds both ${first.entry} and ${second.entry}; keep one`);
-    if (first) tables.set(collection.name, await tableOf(first.read(join(directory, first.entry), collection)));
+  const all = [...Object.values<Collection>(collections), ...declared];
+  // Also names that only look like it: a collection must not be empty because its file has another ending or a capital letter.
+  const isOf = (name: string, entry: string) => entry.toLowerCase().split('.')[0] === name && !entry.endsWith('.rejects.ndjson');
+  for (const collection of all) {
+    const { name } = collection;
+    const [entry, second] = entries.filter((each) => isOf(name, each)).sort();
+    if (entry === undefined) {
+      log(`${name}: no file, served without rows`);
+      continue;
+    }
+    if (second !== undefined) throw new LeadstreamError('E_DATA', `${directory}: holds both ${entry} and ${second}; keep one`);
+    const file = join(directory, entry);
+    const [, read] = Object.entries(readers).find(([extension]) => entry === `${name}.${extension}`) ?? [];
+    if (!read) throw new LeadstreamError('E_DATA', `${file}: is not served; convert or rename it to ${name}.csv, .ndjson or .jsonl`);
+    const found = new Set<string>();
+    const table = await tableOf(read(file, collection, found));
+    tables.set(name, table);
+    const rows = `${name}: ${amountOf(table.count, 'row')} of ${entry}`;
+    log(table.count === 0 && read === ndjsonRows ? rows : `${rows}, ${fieldsIn(file, collection, found)}`);
   }
+  const others = entries.sort().filter((entry) => !entry.startsWith('.') && !all.some(({ name }) => isOf(name, entry)));
+  if (others.length > 0) log(`not served, since no collection has this name: ${others.join(', ')}`);
   const tableAt = (name: string): ServedTable => tables.get(name) ?? { count: 0, row: () => '', find: () => [] };
-  const others = declared.map(({ name }) => name);
-  return { ...byName(others, tableAt), ...byName(collectionNames, tableAt) };
+  const own = declared.map(({ name }) => name);
+  return { ...byName(own, tableAt), ...byName(collectionNames, tableAt) };
+}
+
+/** Compares the fields of a file with those of its collection. Without the key, it has another separator, no header or a misspelt name. */
+function fieldsIn(file: string, collection: Collection, found: ReadonlySet<string>): string {
+  const { fields, key, served } = collection;
+  const namesIn = (columns: readonly string[]) => columns.map(namesOf(collection)).map((name) => served?.nested.get(name)?.[0] ?? name);
+  const known = new Set(namesIn(Object.keys(fields)));
+  const [missing, unknown] = [[...known].filter((name) => !found.has(name)), [...found].filter((name) => !known.has(name))];
+  const lost = namesIn(key).filter((name) => missing.includes(name));
+  const remedy = 'check the names of its fields, and that CSV has a header and commas between its cells';
+  if (lost.length > 0) throw new LeadstreamError('E_DATA', `${file}: has no ${lost.join(', ')}, the key of ${collection.name}; ${remedy}`);
+  const lists = Object.entries({ missing, unknown }).filter(([, names]) => names.length > 0);
+  return [amountOf(found.size, 'field'), ...lists.map(([which, names]) => `${which}: ${names.join(', ')}`)].join('; ');
 }
 
 async function tableOf(rows: AsyncIterable<FileRow>): Promise<ServedTable> {
@@ -58,7 +92,7 @@ async function tableOf(rows: AsyncIterable<FileRow>): Promise<ServedTable> {
 }
 
 /** A header may be a name of the service or a column name; any other is kept. Blank lines are skipped; an empty cell is an empty string. */
-async function* csvRows(file: string, collection: Collection): AsyncGenerator<FileRow> {
+async function* csvRows(file: string, collection: Collection, found: Set<string>): AsyncGenerator<FileRow> {
   // Loaded only if there is such a file.
   const { parse } = await import('fast-csv');
   const records: AsyncIterable<readonly string[]> = pipeline(
@@ -76,8 +110,9 @@ async function* csvRows(file: string, collection: Collection): AsyncGenerator<Fi
       const problem = (message: string) => new LeadstreamError('E_DATA', `${file}: record ${record} ${message}`);
       if (!names) {
         names = cells.map(nameOf);
-        const twice = names.find((name, place, all) => all.indexOf(name) < place);
-        if (twice !== undefined) throw problem(`is the header and names the field ${twice} twice`);
+        const twice = names.findIndex((name, place, all) => all.indexOf(name) < place);
+        if (twice >= 0) throw problem(`is the header, and its cell ${twice + 1} has the name of another one`);
+        for (const name of names) found.add(name);
       } else if (cells.length === names.length) {
         yield rowOf(new Map(names.map((name, cell) => [name, itemAt(cells, cell)])), collection);
       } else {
@@ -95,8 +130,8 @@ async function* csvRows(file: string, collection: Collection): AsyncGenerator<Fi
  * A key may be a name of the service or a column name; any other is kept. Values become strings: numbers as they are written, lists and objects as JSON text. A
  * `null` is left out, like a field that the service does not send. Records of a collection that a user declared stay as they are.
  */
-async function* ndjsonRows(file: string, collection: Collection): AsyncGenerator<FileRow> {
-  const nameOf = namesOf(collection);
+async function* ndjsonRows(file: string, collection: Collection, found: Set<string>): AsyncGenerator<FileRow> {
+  const nameOf = collection.served ? (key: string) => key : namesOf(collection);
   let line = 0;
   for await (const text of linesOf(file)) {
     line += 1;
@@ -110,6 +145,7 @@ async function* ndjsonRows(file: string, collection: Collection): AsyncGenerator
       const name = nameOf(key);
       if (row.has(name)) throw problem(`names the field ${name} twice`);
       row.set(name, value instanceof JsonText ? value.text : value);
+      found.add(name);
     }
     yield collection.served ? { text: text.trim() } : rowOf(row, collection);
   }
@@ -141,7 +177,7 @@ async function* textsOf(file: string): AsyncGenerator<string> {
   try {
     for await (const chunk of createReadStream(file)) yield decoder.decode(chunk as Uint8Array, { stream: true });
     yield decoder.decode();
-  } catch {
-    throw new LeadstreamError('E_DATA', `${file}: cannot be read, or is not UTF-8`);
+  } catch (error) {
+    throw new LeadstreamError('E_DATA', `${file}: cannot be read as UTF-8 text: ${reasonOf(error)}`);
   }
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import { collections, type Collection } from '../collections/index.js';
 import { LeadstreamError, reasonOf } from '../core/index.js';
 import { authoriser, credentialNames, type Account } from './accounts.js';
@@ -21,7 +22,7 @@ export interface StartOptions {
   readonly port?: number;
   /** Address to listen on; the default, 127.0.0.1, can be reached from this machine only. */
   readonly host?: string;
-  /** Called once per GET or HEAD on a collection's path, even if it is refused. */
+  /** Called once per GET or HEAD on a collection's path, even if it is refused. What it throws is ignored: a log must not fail a request. */
   readonly onRequest?: (entry: RequestEntry) => void;
 }
 
@@ -36,8 +37,8 @@ export interface RunningService {
   /** Base URL without a trailing slash, for example `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly port: number;
-  /** Stops listening and ends every connection at once, even one that is being answered. */
-  close(): Promise<void>;
+  /** Stops listening and ends every connection: those that are being answered after their answer, or after `graceMs`. Default: 0, at once. */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /**
@@ -57,7 +58,10 @@ export async function startService({ port = 0, host = '127.0.0.1', ...options }:
   const server = createServer((request, response) => {
     // A request that cannot be answered ends its own connection, not the service.
     answerTo(request)
-      .then((answer) => send(answer, response))
+      .then((answer) => {
+        response.shouldKeepAlive &&= server.listening;
+        send(answer, response);
+      })
       .catch(() => response.destroy());
   });
   try {
@@ -73,10 +77,11 @@ export async function startService({ port = 0, host = '127.0.0.1', ...options }:
   return {
     url: `http://${isIPv6(host) ? `[${host}]` : host}:${bound}`,
     port: bound,
-    close: async () => {
+    close: async ({ graceMs = 0 } = {}) => {
       if (!server.listening) return;
       const closed = once(server, 'close');
       server.close();
+      if (graceMs > 0) await Promise.race([closed, wait(graceMs, undefined, { ref: false })]);
       server.closeAllConnections();
       await closed;
     },
@@ -120,7 +125,8 @@ function answererOf({ source, declared = [], accounts, faults = [], responders =
     const inner: Answerer = (asked) => answerFrom(route, asked);
     const answerer = around.reduceRight<Answerer>((next, responder) => (asked) => responder(asked, next), inner);
     const answer = authorised ? await answerer(facts) : unauthorised;
-    onRequest?.({ ...facts, status: answer.kind === 'rows' ? 200 : answer.status });
+    const entry = { ...facts, status: answer.kind === 'rows' ? 200 : answer.status };
+    (async () => onRequest?.(entry))().catch(() => {});
     return answer;
   };
 }

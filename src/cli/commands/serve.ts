@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { generatedNames, generatedRows } from '../../collections/index.js';
 import { byName, LeadstreamError, minSecretLength } from '../../core/index.js';
@@ -40,18 +41,15 @@ export const serve = command(
     const source =
       data === undefined
         ? generate({ ...byName(generatedNames, (name) => arguments_[name]), seed })
-        : await openDirectory(resolve(cwd, data), declared);
+        : await openDirectory(resolve(cwd, data), declared, (line) => console.log('info', line));
     const service = await startService({ port, host, source, declared, accounts, faults });
     try {
       await print(stdout, `${service.url}\n`);
       console.log('info', `serving ${data ?? `${leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C stops it`);
-      await new Promise((done) => {
-        if (signal.aborted) done(undefined);
-        else signal.addEventListener('abort', done, { once: true });
-      });
+      if (!signal.aborted) await once(signal, 'abort');
       return 0;
     } finally {
-      await service.close();
+      await service.close({ graceMs: 10_000 });
     }
   },
 );

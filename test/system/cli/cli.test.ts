@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { readFile, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import type { Responder } from '../../../src/service/index.js';
 import { cli, startCli } from '../../support/cli.js';
@@ -76,11 +78,11 @@ describe('leadstream run', () => {
 });
 
 describe('leadstream serve', () => {
-  test('prints its URL, serves a folder of files, and ends on SIGTERM', async () => {
+  test('prints its URL, serves a folder of files and says what they have, and on SIGTERM ends with the answers in flight', async () => {
     const cwd = await temporaryFolder();
     await mkdir(join(cwd, 'data'));
     await writeFile(join(cwd, 'data', 'users.csv'), 'uid,email,affid\n007,a@example.org,1\n');
-    const { process: child, finished } = startCli(['serve', '--port', '0', '--data', 'data'], {
+    const { process: child, finished } = startCli(['serve', '--port', '0', '--data', 'data', '--fault', 'delay=1000@page=2'], {
       cwd,
       env: { LEADSTREAM_REST_API_KEY: 'key-of-the-test' },
     });
@@ -88,8 +90,20 @@ describe('leadstream serve', () => {
     const [url] = (await once(child.stdout, 'data')) as [string];
     const answer = await fetch(`${url.trim()}/api/users/007?rest_api_key=key-of-the-test`);
     expect(await answer.json()).toEqual([{ uid: '007', email: 'a@example.org', affid: '1' }]);
+    const slow = get(`${url.trim()}/api/users?page=2&limit=1&rest_api_key=key-of-the-test`, { headers: { expect: '100-continue' } });
+    const answered = once(slow, 'response') as Promise<[IncomingMessage]>;
+    await once(slow, 'continue'); // the service has the request
     child.kill('SIGTERM');
-    expect((await finished).code).toBe(0);
+    const [response] = await answered;
+    expect([response.statusCode, await text(response)]).toEqual([200, '[]']);
+    expect(await finished).toMatchObject({ code: 0, stderr: expect.stringContaining('users: 1 row of users.csv, 3 fields\n') });
+  });
+
+  test('refuses a file that it cannot serve before it listens', async () => {
+    const cwd = await temporaryFolder();
+    await writeFile(join(cwd, 'users.json'), '[]');
+    const finished = await cli(['serve', '--port', '0', '--data', '.'], { cwd, env: { LEADSTREAM_REST_API_KEY: testKey } });
+    expect(finished).toEqual({ code: 78, stdout: '', stderr: expect.stringContaining('users.json: is not served; convert') });
   });
 });
 

@@ -1,3 +1,4 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { openDirectory } from '../../../src/service/index.js';
@@ -14,7 +15,8 @@ const served = async (files: Record<string, string | Uint8Array>, path: string):
 };
 
 describe('a folder of files', () => {
-  test('serves a CSV with quoted commas, quotes and line breaks, CRLF and a byte order mark', async () => {
+  test('serves a CSV with quoted commas, quotes and line breaks, CRLF or CR, and a byte order mark', async () => {
+    expect(await served({ 'users.csv': '\uFEFF"uid","email"\r1,a\r' }, 'users')).toEqual([{ uid: '1', email: 'a' }]);
     const csv = '\uFEFFuid,email,affid\r\n1,"a, ""b""\r\nc",\r\n\r\n"02",d,9';
     expect(await served({ 'users.csv': csv }, 'users')).toEqual([
       { uid: '1', email: 'a, "b"\r\nc', affid: '' },
@@ -45,18 +47,31 @@ describe('a folder of files', () => {
   });
 
   test('finds by identifier, and every row when several share it', async () => {
-    const csv = 'area_code,city\n212,New York\n213,Los Angeles\n212,Bronx\n';
+    const csv = 'area_code,city,state\n212,New York,NY\n213,Los Angeles,CA\n212,Bronx,NY\n';
     expect(await served({ 'areacodes.csv': csv }, 'areacodes/212')).toEqual([
-      { area_code: '212', city: 'New York' },
-      { area_code: '212', city: 'Bronx' },
+      { area_code: '212', city: 'New York', state: 'NY' },
+      { area_code: '212', city: 'Bronx', state: 'NY' },
     ]);
     expect(await served({ 'areacodes.csv': csv }, 'areacodes/999')).toEqual([]);
-    expect(await served({ 'areacodes.csv': 'city\nNew York\n' }, 'areacodes/undefined')).toEqual([]);
+    expect(await served({ 'users.ndjson': '{"uid":"1"}\n{"email":"a"}' }, 'users/undefined')).toEqual([]);
   });
 
-  test('serves an empty collection where a file is missing, empty, or a header alone', async () => {
-    const files = { 'users.csv': 'uid,email\n', 'bridges.csv': '', 'notes.txt': 'x' };
+  test('serves an empty collection where a file is missing, a header alone, or NDJSON without a row', async () => {
+    const files = { 'users.csv': 'uid,email\n', 'bridges.ndjson': '\n', 'notes.txt': 'x' };
     for (const path of ['users', 'bridges', 'leads', 'links', 'leads/1']) expect(await served(files, path)).toEqual([]);
+  });
+
+  test('is described: rows and fields by collection, those that are missing or unknown, and the files of no collection', async () => {
+    const files = { 'users.csv': 'uid,email,Shoe Size\n1,a,43\n2,b,44\n', 'links.jsonl': '', '.users.csv.lock': '' };
+    const lines: string[] = [];
+    const open = async (folder: string) => void (await openDirectory(folder, [], (line) => lines.push(line)));
+    await withFiles({ ...files, 'lead.csv': '', 'users.csv.rejects.ndjson': '' }, open);
+    expect(lines).toEqual([
+      ...['leads', 'bridges', 'areacodes'].map((name) => `${name}: no file, served without rows`),
+      'links: 0 rows of links.jsonl',
+      'users: 2 rows of users.csv, 3 fields; missing: affid; unknown: Shoe Size',
+      'not served, since no collection has this name: lead.csv, users.csv.rejects.ndjson',
+    ]);
   });
 
   test('keeps a field called __proto__ as a field', async () => {
@@ -69,6 +84,7 @@ describe('a malformed file is refused with its place, and without its content', 
   test.each([
     ['a record with a missing cell', 'users.csv', 'uid,email\n1,"a\nb"\n\n2\n', ': record 3 has 1 cells'],
     ['a quote that is never closed', 'users.csv', 'uid,email\n1,a\n2,"secret\n3,c\n', ': is not valid CSV, after record '],
+    ['a header that is a record', 'users.csv', '7,secret,secret\n', ': record 1 is the header, and its cell 3 '],
     ['a line that is no JSON', 'users.ndjson', '{"uid":"1"}\n\n{"uid":secret\n', ':3 is not a JSON object'],
     ['a key under both its names', 'leads.ndjson', '{"psid":"1","PSID":"2"}', ':1 names the field PSID twice'],
   ])('for %s', async (_, file, content, problem) => {
@@ -85,9 +101,27 @@ describe('a malformed file is refused with its place, and without its content', 
     });
   });
 
-  test('for two files of one collection', async () => {
-    await withFiles({ 'users.csv': '', 'users.ndjson': '' }, async (directory) => {
-      await expect(openDirectory(directory)).rejects.toMatchObject({ code: 'E_DATA' });
+  const names = 'users users.json Users.csv users.CSV users.csv.gz users.parquet USERS.NDJSON users.csv.bak'.split(' ');
+  const csvs = `|\uFEFF|\n\n|uid;email\n1;a\n|uid\temail\n|'uid','email'\n|"uid,email"\n|UID,email\n|1,a\n2,b\n|u\0i\0d\0`.split('|');
+  test.each([
+    ...names.map((name) => [name, 'uid\n1\n']),
+    ...csvs.map((csv) => ['users.csv', csv]),
+    ...['[{"uid":"1"}]', '5', '{"uidd":"1"}\n{"uid":null}'].map((json) => ['users.ndjson', json]),
+    ['areacodes.csv', 'area_code,city\n212,New York\n'],
+  ])('for %s with %j', async (name, content) => {
+    await withFiles({ [name]: content }, async (folder) => {
+      await expect(openDirectory(folder)).rejects.toMatchObject({ code: 'E_DATA', message: expect.stringContaining(join(folder, name)) });
+    });
+  });
+
+  test.each<[string, string, (path: string) => Promise<unknown>]>([
+    ['two files of one collection', 'holds both users.csv and users.ndjson; keep one', (path) => writeFile(path, 'uid\n')],
+    ['a folder', 'users.csv: cannot be read as UTF-8', (path) => mkdir(path)],
+    ['a link to nothing', 'users.csv: cannot be read as UTF-8', (path) => symlink('nowhere', path)],
+  ])('for %s', async (title, message, make) => {
+    await withFiles(title.startsWith('two') ? { 'users.ndjson': '' } : {}, async (folder) => {
+      await make(join(folder, 'users.csv'));
+      await expect(openDirectory(folder)).rejects.toMatchObject({ code: 'E_DATA', message: expect.stringContaining(message) });
     });
   });
 });

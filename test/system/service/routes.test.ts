@@ -1,5 +1,6 @@
+import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { generate, startService, type RequestEntry, type RunningService } from '../../../src/service/index.js';
+import { generate, startService, type RequestEntry, type Responder, type RunningService } from '../../../src/service/index.js';
 import { account, alone, pair, rowsAt, rowsOf, small, withService } from './support.js';
 
 let service: RunningService;
@@ -113,6 +114,33 @@ describe('the service', () => {
       [3, 'users', '/api/users', null, 1, 30, 'page', {}, 401],
     ]);
     expect(JSON.stringify(entries)).not.toMatch(/rest_api_key|authorized/);
+  });
+
+  test.each<[string, () => unknown]>([
+    ['throws', () => void JSON.parse('{')],
+    ['rejects', async () => void (await Promise.reject(new Error('the disk is full')))],
+  ])('answers although onRequest %s', async (_, onRequest) => {
+    await withService({ onRequest }, async (logged) => expect(await rowsAt(logged, 'users?limit=2')).toHaveLength(2));
+  });
+
+  test.each([
+    ['have ended', 600_000, 2],
+    ['have had their time', 1, 0],
+  ])('closes when the answers in flight %s', async (_, graceMs, rows) => {
+    const gate = new EventEmitter();
+    const responder: Responder = async (facts, next) => {
+      gate.emit('asked');
+      await once(gate, 'answer');
+      return next(facts);
+    };
+    const closing = await startService({ source: generate(small()), accounts: [account], responders: [responder] });
+    const asked = once(gate, 'asked');
+    const answered = rowsAt(closing, 'users?limit=2').catch(() => []);
+    await asked;
+    const closed = closing.close({ graceMs });
+    if (rows > 0) gate.emit('answer');
+    await closed;
+    expect(await answered).toHaveLength(rows);
   });
 
   test('closes although connections are kept alive, and twice', async () => {
