@@ -9,12 +9,12 @@ const options = (yargs: Parser) =>
     .positional('collection', { choices: collectionNames, demandOption: true, describe: 'Collection' })
     .positional('id', { type: 'string', describe: 'Identifier at the end of the path' })
     .option('format', { choices: ['ndjson', 'csv', 'table'] as const, default: 'ndjson' as const, describe: 'Format of the rows' })
-    .option('page-size', { type: 'number', default: 500, describe: 'Rows per request, 1 to 500; all pages are printed' })
+    .option('page-size', { type: 'number', describe: 'Rows per request, at most 500 (default 30); all pages are printed' })
     .option('reveal', { ...repeated, describe: 'Credential-like field to include' })
     .option('columns', { ...repeated, describe: 'Columns to print, like uid,email; default all' })
     .check(({ id }) => id === undefined || !/^\.*$/.test(id) || 'an identifier must not be empty or made of dots')
     .check(
-      ({ 'page-size': size }) => (Number.isInteger(size) && size >= 1 && size <= 500) || '--page-size takes a whole number from 1 to 500',
+      ({ 'page-size': size = 1 }) => (Number.isInteger(size) && size >= 1 && size <= 500) || '--page-size takes a whole number, 1 to 500',
     )
     .example('$0 fetch leads 1000001', 'the service comes from LEADSTREAM_BASE_URL and the key variables');
 
@@ -43,7 +43,7 @@ async function fetchList(arguments_: Arguments, connection: ConnectOptions, cont
   const { collection, format, pageSize, reveal } = arguments_;
   const spec = { name: `fetch-${collection}`, from: collection, reveal, to: [{ stdout: { format, ...wantedColumns(arguments_) } }] };
   const pipeline = await loadPipeline({ text: JSON.stringify(spec), file: 'fetch' }, { env: context.env, baseDir: context.cwd });
-  await runAndReport({ ...pipeline, connection: { ...connection, limit: pageSize } }, context);
+  await runAndReport({ ...pipeline, connection: { ...connection, ...(pageSize !== undefined && { limit: pageSize }) } }, context);
   return 0;
 }
 

@@ -48,10 +48,13 @@ describe('leadstream fetch', () => {
     expect(stderr).toContain('no leads with the identifier nobody');
   });
 
-  test('asks for as many rows per request as --page-size says, and prints them all', async () => {
+  test.each([
+    [['--page-size', '200'], 200],
+    [[], 30], // as files without service.limit
+  ])('asks with %j for %i rows per request, and prints them all', async (words, limit) => {
     const [from, cwd] = [await service(), await temporaryFolder()];
-    const { stdout } = await cli(['fetch', 'users', '--page-size', '200', '--quiet'], { cwd, env: from.env });
+    const { stdout } = await cli(['fetch', 'users', ...words, '--quiet'], { cwd, env: from.env });
     expect(stdout.trim().split('\n')).toHaveLength(300);
-    expect(from.requests).toContain('users?page=2&limit=200');
+    expect(from.requests).toContain(`users?page=2&limit=${limit}`);
   });
 });
