@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, cp, readdir, rename, writeFile } from 'node:fs/promises';
+import { appendFile, cp, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
@@ -73,11 +73,14 @@ describe('runs', () => {
     const found = stdout
       .trimEnd()
       .split('\n')
-      .map((line) => JSON.parse(line) as unknown);
+      .map((line) => JSON.parse(line) as { readonly manifest: object });
     expect(found).toMatchObject([
       { run: runs[1], state: 'published', manifest: { collection: 'users', mode: 'replace', service: url } },
       { run: runs[0], state: 'kept', manifest: { run_id: runs[0] } },
     ]);
+    const section = /\n## Manifests of tables\n[^]*?\n## /.exec(await readFile('pipelines/REFERENCE.md', 'utf8'))?.[0];
+    const names = found.flatMap(({ manifest, ...run }) => Object.keys({ manifest, ...run, ...manifest }));
+    expect(names.filter((name) => !section?.includes(`\`${name}\``))).toEqual([]);
   });
 });
 
