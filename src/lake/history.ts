@@ -6,7 +6,7 @@ import { accessTaken, type TableAccess, tableAt } from './formats.js';
 import type { Manifest } from './manifest.js';
 import { type Pointer, PointerFormat, runsOf } from './pointer.js';
 import { StoreTable } from './store-table.js';
-import type { Evidence } from './run-log.js';
+import { RunLog, type Evidence } from './run-log.js';
 import type { Table } from './table.js';
 import { verifyTable, type VerifyOptions } from './verify.js';
 import { show } from './view.js';
@@ -54,18 +54,26 @@ async function storedRuns(table: StoreTable, { current, kept }: TableVersion): P
   return found.sort((a, b) => (a.run < b.run ? 1 : -1));
 }
 
+/** What stands for the published run, to accept it after others set the table back. */
+const acceptance = 'CURRENT';
+
 /** As `prepareRollback`, for a table on a store, by a new commit. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster. */
 export async function rollBack(table: StoreTable, to: string | undefined, options: VerifyOptions) {
   if (table.format instanceof PointerFormat && table.format.table !== '') {
     const all = table.format.pointer.path;
     throw new SinkError('E_SINK_RUN', `${table.path} goes back with those that are published together with it: leadstream rollback ${all}`);
   }
+  const log = RunLog.at(options.stateDir);
   const version = await table.version();
   const from = version.current?.run;
+  if (to === acceptance && from !== undefined) {
+    await table.recordReturn(from, version, log);
+    return { from, to: from, evidence: 'none' as const };
+  }
   const kept = version.kept.map(({ run }) => run);
   const target = to ?? replacedBy(from, await storedRuns(table, version), kept, table.path);
   const { evidence } = await undamaged(table.path, target, from, kept, options);
-  await table.format.restore(version, target);
+  await table.recordReturn(target, await table.format.restore(version, target), log);
   return { from, to: target, evidence };
 }
 
@@ -75,14 +83,18 @@ export async function rollBackAll(pointer: Pointer, to: string | undefined, opti
   const base = await pointer.read();
   if (base === undefined) throw new SinkError('E_SINK_FOREIGN', `${pointer.path} has no tables any more`);
   const { current } = base.content;
-  const target = pointer.keptAt(base, to);
+  const target = to === acceptance ? current : pointer.keptAt(base, to);
   let evidence: Evidence = 'sha256';
   for (const [table, { run }] of Object.entries(target.tables)) {
     if (run === current.tables[table]?.run) continue;
     const found = await undamaged(`${pointer.path}/${table}`, run, undefined, [run], options);
     if (found.evidence === 'none') evidence = 'none';
   }
-  await pointer.restore(base, target);
+  const { content } = target === current ? base : await pointer.restore(base, target);
+  for (const [name, { run }] of Object.entries(target.tables)) {
+    const table = await tableAt(`${pointer.path}/${name}`, options.stores ?? new Stores());
+    if (table instanceof StoreTable) await table.recordReturn(run, content, RunLog.at(options.stateDir));
+  }
   await show(pointer);
   return { from: runsOf(current.tables).at(-1), to: runsOf(target.tables).at(-1) ?? '', evidence };
 }
@@ -99,6 +111,10 @@ export async function prepareRollback(table: Table, to: string | undefined, log:
   const { path } = table;
   const runs = await linkedRuns(table);
   const from = await table.published();
+  if (to === acceptance && from !== undefined) {
+    const later = await Promise.all((await table.publishedAfter(from)).map((run) => table.expire(run)));
+    return { to: from, from, evidence: 'none' as const, actions: later.flat() };
+  }
   const [begun] = from === undefined ? [] : await table.unfinished();
   if (begun !== undefined) {
     const remedy = 'recover it first with leadstream run --recover and the --state-dir of that run, or run the pipeline again';

@@ -16,7 +16,7 @@ import {
   sha256File,
 } from '../store/index.js';
 import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
-import { dataFileNameOf, loadManifest, type Manifest, type ManifestFile } from './manifest.js';
+import { dataFileNameOf, isRepeated, loadManifest, type Manifest, type ManifestFile } from './manifest.js';
 import { partialEnding, prune, removeDeadRuns, removeRun, successName, type Table } from './table.js';
 
 /** A run in a folder of its own on this machine; a link to that folder is the table. */
@@ -86,18 +86,20 @@ export class LinkedRun implements Landing {
     const { runId, runLog } = this.context;
     const kept = before ? await stageRetained(table.folder(before.run_id), this.#folder, retained, permissions) : [];
     const keys = storeKeys && (await written(table.keysPath(runId), permissions, storeKeys));
-    const manifest = manifestWith(keys?.content);
+    const made = manifestWith(keys?.content);
+    // One that repeats the run before takes its place: `prune` does not keep that.
+    const manifest = before && isRepeated(before, made) ? { ...made, replaced: before.replaced } : made;
     const empty = manifest.success_file ? [(await written(join(this.#folder, successName), permissions)).action] : [];
     const text = `${JSON.stringify(manifest, null, 2)}\n`;
     const described = await written(table.manifestPath(runId), permissions, (file) => file.append(text));
-    await runLog?.record(table.path, runId, text);
+    await runLog?.record(table.path, runId, described.content.sha256);
     const staging = [...kept, ...this.#files.map(({ action }) => action), ...empty, ...(keys ? [keys.action] : []), described.action];
     return [...staging, await table.linkTo(runId), ...(await table.expire(before?.run_id))];
   }
 
   /** Removes the runs that are no longer kept. */
   cleanup(): Promise<void> {
-    return prune(this.table, this.context.runId, this.before?.run_id, this.options.keep);
+    return prune(this.table, this.context.runId, this.options.keep);
   }
 
   async abort(): Promise<void> {
@@ -115,6 +117,8 @@ async function runBefore(table: Table, { mode }: Pick<LandingOptions, 'mode'>, c
   const { at, runLog } = context;
   const run = await table.published();
   if (run === undefined) return lost(table, mode, context);
+  const older = await table.linkDifference(run);
+  if (older !== undefined) throw new GateError('E_GATE_VERIFY', `${at}: ${older}`);
   const { text, manifest } = await loadManifest(table.manifestPath(run));
   if (text === undefined || manifest?.run_id !== run) {
     const remedy = `return to an earlier run with leadstream rollback, or move ${table.path} and its run away`;

@@ -115,6 +115,19 @@ export function manifestIn(text: string): Manifest | undefined {
   return manifestShape().safeParse(jsonIn(text)).data;
 }
 
+/** Whether two runs of a table have the same rows, in files of the same content. */
+export function isRepeated(one: Manifest, other: Manifest): boolean {
+  const contentOf = ({ schema, partition_by: by, partial, undeclared, files }: Manifest) =>
+    JSON.stringify([
+      schema,
+      by,
+      partial,
+      undeclared,
+      files.map(({ name, written_by: run = '', sha256 }) => [name.replaceAll(run, ''), sha256]),
+    ]);
+  return contentOf(one) === contentOf(other);
+}
+
 /** A field that the service returns but does not document. */
 export interface UndeclaredField {
   /** Name in rows at the start of the chain. */

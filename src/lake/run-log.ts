@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { schema } from '../core/index.js';
 import { attempt, closing, jsonIn, makeState, openOwn, openRegular, sha256Text, unlessMissing } from '../store/index.js';
 
-const entry = schema((z) => z.object({ run: z.string(), table: z.string(), sha256: z.string() }));
+const entry = schema((z) => z.object({ run: z.string(), table: z.string(), sha256: z.string(), committed: z.boolean().optional() }));
 
 type Entry = z.output<ReturnType<typeof entry>>;
 
@@ -20,8 +20,8 @@ interface LogFinding {
 }
 
 /**
- * The log of runs, `<state-dir>/runs.ndjson`: a line for every prepared manifest, with its SHA-256 and the absolute path of its table. It is separate from the tables, so that editing a
- * manifest together with its data is detected.
+ * The log of runs, `<state-dir>/runs.ndjson`: a line for every prepared manifest, with its SHA-256 and the absolute path of its table, and for one on a store another after its commit.
+ * It is separate from the tables, so that editing a manifest together with its data is detected.
  */
 export class RunLog {
   readonly path: string;
@@ -30,11 +30,15 @@ export class RunLog {
     this.path = join(stateDir, 'runs.ndjson');
   }
 
-  /** Adds a manifest, durably. The line may remain if the run is not published after all. @throws As `makeState`. */
-  async record(table: string, run: string, manifest: string): Promise<void> {
+  static at(stateDir: string | undefined): RunLog | undefined {
+    return stateDir === undefined ? undefined : new RunLog(stateDir);
+  }
+
+  /** Adds a manifest, durably. Only of a run that `committed` does the line say that it was published. @throws As `makeState`. */
+  async record(table: string, run: string, sha256: string, committed = false): Promise<void> {
     await attempt('E_SINK_PATH', `cannot write ${this.path}`, () => makeState(dirname(this.path)));
     const place = await placeOf(table);
-    const line = JSON.stringify({ at: new Date().toISOString(), run, table: place, sha256: sha256Text(manifest) });
+    const line = JSON.stringify({ at: new Date().toISOString(), run, table: place, sha256, ...(committed && { committed }) });
     await attempt('E_SINK_WRITE', `cannot write ${this.path}`, async () => {
       await closing(await openOwn(this.path, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY), async (file) => {
         // The line before may have been cut off by a power failure.
@@ -48,8 +52,14 @@ export class RunLog {
     return (await this.#entriesOf('', run)).length > 0;
   }
 
-  /** Compares the manifest of a run with what the run logged. */
-  async check(table: string, run: string, manifest: string): Promise<LogFinding> {
+  /** Returns the runs of a table that were logged after their commit. */
+  async committed(table: string): Promise<readonly string[]> {
+    const entries = await this.#entriesOf(await placeOf(table), '');
+    return entries.filter(({ committed }) => committed).map(({ run }) => run);
+  }
+
+  /** Compares the manifest of a run with what the run logged. If the table itself vouches for it, the run may be of a machine with a log of its own. */
+  async check(table: string, run: string, manifest: string, isVouched = false): Promise<LogFinding> {
     const place = await placeOf(table);
     const entries = await this.#entriesOf(place, run);
     const known = entries.filter((one) => one.table === place);
@@ -62,7 +72,7 @@ export class RunLog {
     const moved = known.length === 0 ? entries.find((one) => one.sha256 === sha256) : undefined;
     if (moved) return { evidence: 'sha256', movedFrom: moved.table };
     // Tables published before the log began are not in it.
-    if (!known.some((one) => one.run < run)) return { evidence: 'none' };
+    if (isVouched || !known.some((one) => one.run < run)) return { evidence: 'none' };
     return { evidence: 'none', difference: `run ${run} is not in the log of runs ${this.path}` };
   }
 

@@ -3,7 +3,7 @@ import { amount, GateError, SinkError, type OutputColumn } from '../core/index.j
 import { type Action, attempt, isLocked, isRemote, PartialFile, removeFile, ScratchFolder } from '../store/index.js';
 import type { TableChange, TableVersion } from './format.js';
 import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
-import { storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
+import { isRepeated, storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
 import type { PartitionField, TableKind } from './partitions.js';
 import { PointerFormat } from './pointer.js';
 import { intentKey, keysKey, manifestKey, type Intent, type StoreTable } from './store-table.js';
@@ -34,11 +34,13 @@ export class StoreRun implements Landing {
   /**
    * @param folder Private folder of this machine, for files that are not yet uploaded.
    * @throws {SinkError} `E_SINK_FOREIGN` if something else is there.
-   * @throws {GateError} `E_GATE_VERIFY` when files are to be kept, and the manifest is not the one that its run wrote.
+   * @throws {GateError} `E_GATE_VERIFY` for a version that is not the newest; when files are to be kept, and the manifest is not the one that its run wrote.
    */
   static async open(table: StoreTable, options: LandingOptions, context: LandingContext, folder: string): Promise<StoreRun> {
     if (table.format instanceof PointerFormat) await show(table.format.pointer);
-    let base = await table.format.load();
+    const found = await table.load(context.runLog);
+    if (found?.older !== undefined) throw new GateError('E_GATE_VERIFY', `${context.at}: ${found.older}`);
+    let base: TableVersion | undefined = found;
     if (base === undefined) {
       await table.refuseForeign();
       await table.format.create?.();
@@ -109,13 +111,13 @@ export class StoreRun implements Landing {
     const keys = storeKeys && (await this.#stored(keysKey(runId), storeKeys));
     const manifest = manifestWith(keys);
     // What killed runs left is removed after a commit, by which theirs can only be refused.
-    if (this.#isUnchanged(manifest) && (await this.table.intents()).every(({ run }) => run === runId)) {
+    if ((await this.#isUnchanged(manifest)) && (await this.table.intents()).every(({ run }) => run === runId)) {
       this.table.format.announce?.(runId, this.base, undefined);
       return [];
     }
     const text = `${JSON.stringify(manifest, null, 2)}\n`;
     const { sha256 } = await this.#stored(manifestKey(runId), (file) => file.append(text));
-    await runLog?.record(this.path, runId, text);
+    await runLog?.record(this.path, runId, sha256);
     const stay = new Set(retained.map(({ name }) => name));
     const removed = (this.base?.files ?? []).flatMap(({ name }) => (stay.has(name) ? [] : [name]));
     this.#change = { runId, manifest, sha256, columns, partitions, added, removed, keep: this.options.keep };
@@ -142,7 +144,8 @@ export class StoreRun implements Landing {
 
   async cleanup(): Promise<void> {
     await this.scratch.remove();
-    if (this.#committed === undefined) return this.table.removeRun(this.context.runId);
+    if (this.#committed === undefined || this.#change === undefined) return this.table.removeRun(this.context.runId);
+    await this.context.runLog?.record(this.path, this.context.runId, this.#change.sha256, true);
     await this.table.objects.remove([intentKey(this.context.runId)]);
     if (!this.table.objects.signal?.aborted) await this.table.tidy(this.options.keep);
   }
@@ -156,12 +159,12 @@ export class StoreRun implements Landing {
     await this.table.removeRun(this.context.runId, this.#failure === undefined).catch(() => undefined);
   }
 
-  /** Whether a table that this run replaces has the same rows in the same files. */
-  #isUnchanged(manifest: Manifest): boolean {
-    if (this.options.mode !== 'replace' || this.before === undefined) return false;
-    const contentOf = ({ schema, partition_by: by, partial, files }: Manifest) =>
-      JSON.stringify([schema, by, partial, files.map(({ name, sha256 }) => [name.replace(/^data\/[^/]+\//, ''), sha256])]);
-    return contentOf(this.before) === contentOf(manifest);
+  /** Whether a table that this run replaces has the same rows in the same files, none of which was damaged. */
+  async #isUnchanged(manifest: Manifest): Promise<boolean> {
+    const { before } = this;
+    if (this.options.mode !== 'replace' || before === undefined || !isRepeated(before, manifest)) return false;
+    const sizes = await this.table.sizes(before.files);
+    return before.files.every(({ name, bytes }) => sizes.get(name) === bytes);
   }
 
   async #local(): Promise<PartialFile> {
@@ -204,7 +207,9 @@ async function runBefore(table: StoreTable, base: TableVersion | undefined, { mo
   const { run } = base.current;
   const { manifest, isUnchanged, text } = await table.manifest(base.current);
   if (mode !== 'replace') {
-    const difference = isUnchanged ? (await runLog?.check(table.path, run, text))?.difference : `the manifest of run ${run} was changed`;
+    const difference = isUnchanged
+      ? (await runLog?.check(table.path, run, text, true))?.difference
+      : `the manifest of run ${run} was changed`;
     if (difference !== undefined)
       throw new GateError('E_GATE_VERIFY', `${at}: mode ${mode} cannot keep files of the table: ${difference}; see leadstream verify`);
   }

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
-import { schema, SinkError } from '../core/index.js';
+import { newRunId, schema, SinkError } from '../core/index.js';
 import { jsonIn, type ObjectStore, ownFolder, sha256Text } from '../store/index.js';
 import type { CommittedRun, TableFormat, TableVersion } from './format.js';
 import { manifestIn, type ManifestFile } from './manifest.js';
+import type { RunLog } from './run-log.js';
 
 const runsFolder = `${ownFolder}runs/`;
 const intentsFolder = `${ownFolder}intents/`;
@@ -48,6 +49,14 @@ const intent = schema((z) =>
 
 export type Intent = z.output<ReturnType<typeof intent>>;
 
+/** With what shows that it is not the newest one, as a sentence. */
+type LoadedVersion = TableVersion & { readonly older?: string };
+
+const returnKey = `${ownFolder}returned.json`;
+
+/** What was right when the table last returned to an earlier state: the runs after `run` up to `until` are no longer part of it. */
+const tableReturn = schema((z) => z.object({ version: z.literal(1), run: z.string(), sequence: z.number(), until: z.string() }));
+
 /**
  * A table on a store:
  *
@@ -57,6 +66,7 @@ export type Intent = z.output<ReturnType<typeof intent>>;
  * | `data/RUN/a=1/part-00000.parquet` | data files of the run that wrote them; a name never changes; `.parquet.stored` below a view |
  * | `_leadstream/runs/RUN.json`, `RUN.keys.bin` | manifest and key index of a run |
  * | `_leadstream/intents/RUN.json` | said before the first data file, removed after the commit |
+ * | `_leadstream/returned.json` | the last rollback |
  *
  * A kill at any moment leaves objects that no version names, and an intent that names their run. The next run that commits removes them: by then, an attempt of
  * the killed one to commit that is still on its way can only be refused.
@@ -81,11 +91,48 @@ export class StoreTable {
     return { manifest, isUnchanged: sha256Text(text) === sha256, text };
   }
 
-  /** @param run Which it may keep without a current one. @throws {SinkError} `E_SINK_FOREIGN` if there is no table. */
-  async version(run?: string): Promise<TableVersion> {
-    const version = await this.format.load();
+  /** As `load`. @param run Which it may keep without a current one. @throws {SinkError} `E_SINK_FOREIGN` if there is no table. */
+  async version(run?: string, log?: RunLog): Promise<LoadedVersion> {
+    const version = await this.load(log);
     if (version?.current ?? version?.kept.some((each) => each.run === run)) return version;
     throw new SinkError('E_SINK_FOREIGN', `${this.path} is not a leadstream table: no run has committed there`);
+  }
+
+  /** Loads the current version, and finds out whether a run committed after all that it knows. @param log Of this machine. */
+  async load(log?: RunLog): Promise<LoadedVersion | undefined> {
+    const committed = await this.#committed(log);
+    const version = await this.format.load();
+    if (version === undefined) return undefined;
+    const { data: last } = tableReturn().safeParse(jsonIn((await this.objects.read(returnKey))?.bytes.toString('utf8') ?? ''));
+    const newest = version.runs.toSorted().at(-1);
+    const isPart = (run: string) => last === undefined || run <= last.run || run > last.until;
+    const later = committed.find((run) => isPart(run) && (newest === undefined || run > newest));
+    if (later === undefined && (last === undefined || last.sequence <= version.sequence)) return version;
+    const event = later === undefined ? 'the last rollback came' : `run ${later} committed`;
+    const remedy = version.current ? `accept it with leadstream rollback ${this.path} --to CURRENT` : 'move all of it away';
+    return { ...version, older: `${event} after all that the metadata of ${this.path} knows; restore the newest metadata, or ${remedy}` };
+  }
+
+  /** Records, for all machines, that a version is right to show a run: those that committed after it are no longer part of the table. */
+  async recordReturn(run: string, { sequence }: Pick<TableVersion, 'sequence'>, log?: RunLog): Promise<void> {
+    const until = [newRunId(), ...(await this.#committed(log))].sort().at(-1);
+    await this.objects.put(returnKey, `${JSON.stringify({ version: 1, run, sequence, until })}\n`);
+  }
+
+  /**
+   * Returns the runs that have a manifest and no intent, which a version that is read later knows, and those that were logged after their commit.
+   * A log may also know a table that was here earlier; without such a manifest, this one is new.
+   */
+  async #committed(log?: RunLog): Promise<readonly string[]> {
+    const stored = await this.#stored();
+    const begun = await keysBelow(this.objects, [intentsFolder]);
+    const committed = stored.filter((run) => !begun.includes(intentKey(run)));
+    return committed.length === 0 ? [] : [...committed, ...((await log?.committed(this.path)) ?? [])];
+  }
+
+  async #stored(): Promise<readonly string[]> {
+    const keys = await keysBelow(this.objects, [runsFolder]);
+    return keys.filter((key) => key.endsWith('.json')).map((key) => key.slice(runsFolder.length, -'.json'.length));
   }
 
   /** Returns the intents of all runs that have not removed theirs. */
@@ -111,9 +158,7 @@ export class StoreTable {
    * meanwhile: a manifest without an intent belongs to a run whose commit the version read after that knows.
    */
   async tidy(keep: number): Promise<void> {
-    const stored: string[] = [];
-    for await (const { key } of this.objects.list(runsFolder))
-      if (key.endsWith('.json')) stored.push(key.slice(runsFolder.length, -'.json'.length));
+    const stored = await this.#stored();
     const intents = await this.intents();
     const version = await this.format.load();
     if (version === undefined) return;
@@ -146,13 +191,12 @@ export class StoreTable {
 
   /** Refuses to begin a table where something else is, or where a table was whose version is lost. @throws {SinkError} `E_SINK_FOREIGN`. */
   async refuseForeign(): Promise<void> {
-    const begun = (await this.intents()).map(({ run }) => run);
+    const [committed] = await this.#committed();
+    if (committed !== undefined) {
+      const remedy = 'restore what says which run is current, or move all of it away';
+      throw new SinkError('E_SINK_FOREIGN', `${this.path} has run ${committed} of a table that is no longer there; ${remedy}`);
+    }
     for await (const { key } of this.objects.list('')) {
-      const [, committed] = /^_leadstream\/runs\/([\w-]+)\.json$/.exec(key) ?? [];
-      if (committed !== undefined && !begun.includes(committed)) {
-        const remedy = 'restore what says which run is current, or move all of it away';
-        throw new SinkError('E_SINK_FOREIGN', `${this.path} has run ${committed} of a table that is no longer there; ${remedy}`);
-      }
       // What a first run left that was killed.
       if (key.startsWith(ownFolder) || /^data\/[\w-]+\/(?:.*\/)?part-\d{5}\.parquet(?:\.stored)?$|^metadata\/[^/]+\.avro$/.test(key))
         continue;

@@ -13,7 +13,7 @@ import {
   runsOf,
   unlessMissing,
 } from '../store/index.js';
-import { dataFileName, loadManifest, type Manifest } from './manifest.js';
+import { dataFileName, isRepeated, loadManifest, type Manifest } from './manifest.js';
 
 export const successName = '_SUCCESS';
 export const partialEnding = '.partial';
@@ -148,6 +148,22 @@ export class Table {
     return found;
   }
 
+  /** Returns later runs that were published, and that no rollback has made kept ones: the link is an older one. */
+  async publishedAfter(run: string): Promise<readonly string[]> {
+    const beside = await namesIn(this.runs);
+    const found: string[] = [];
+    for (const later of await this.runIds())
+      if (later > run && !beside.includes(later + linkEnding) && (await this.hasAll(later, ''))) found.push(later);
+    return found;
+  }
+
+  /** Says that the link is an older one, if it is. */
+  async linkDifference(run: string): Promise<string | undefined> {
+    const [later] = await this.publishedAfter(run);
+    const remedy = `restore that link, or accept this one with leadstream rollback ${this.path} --to CURRENT`;
+    return later && `run ${later} was published after run ${run}, to which ${this.path} leads; ${remedy}`;
+  }
+
   /** Returns the actions that hide the data files of a run from every glob. */
   async expire(run: string | undefined): Promise<readonly RenameAction[]> {
     return run === undefined ? [] : this.#renames(run, '', keptEnding);
@@ -185,14 +201,17 @@ export class Table {
 }
 
 /**
- * Removes runs that are no longer needed: of those with a manifest, all but the published one and `keep` kept ones, first of them the one `before` it.
- * Deletes only files that the manifest lists, and folders that are empty afterwards.
+ * Removes runs that are no longer needed: of those with a manifest, all but the published one and `keep` kept ones with other content, first of them the one that it
+ * replaced. Deletes only files that the manifest lists, and folders that are empty afterwards.
  */
-export async function prune(table: Table, published: string, before: string | undefined, keep: number): Promise<void> {
+export async function prune(table: Table, published: string, keep: number): Promise<void> {
+  const now = await table.manifest(published);
   const others = (await table.runIds()).filter((run) => run !== published).reverse();
   const kept: string[] = [];
-  for (const run of before === undefined ? others : [before, ...others.filter((run) => run !== before)]) {
-    if (kept.length < keep && (await table.isKept(run))) kept.push(run);
+  for (const run of others.toSorted((one, other) => Number(other === now?.replaced) - Number(one === now?.replaced))) {
+    const manifest = await table.manifest(run);
+    const isSame = now && manifest && isRepeated(now, manifest);
+    if (!isSame && kept.length < keep && (await table.isKept(run))) kept.push(run);
   }
   for (const run of others.filter((run) => !kept.includes(run))) {
     const manifest = await table.manifest(run);

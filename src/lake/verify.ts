@@ -87,9 +87,10 @@ async function verifyRun(table: Table, { run, stateDir }: VerifyOptions): Promis
 
   // If the link was lost, the run it pointed to has not expired.
   const shown = looked === published || (published === undefined && !(await table.isKept(looked)));
-  const logged = stateDir === undefined ? undefined : await new RunLog(stateDir).check(path, looked, text);
+  const logged = await RunLog.at(stateDir)?.check(path, looked, text);
+  const older = run === undefined ? await table.linkDifference(looked) : undefined;
   const differences = [
-    ...(logged?.difference === undefined ? [] : [logged.difference]),
+    ...[older, logged?.difference].filter((each) => each !== undefined),
     ...(await linkedFolder(table.runs)),
     ...(await linkedFolder(table.folder(looked))),
     ...(await compare(table.folder(looked), manifest, shown ? '' : keptEnding)),
@@ -101,16 +102,17 @@ async function verifyRun(table: Table, { run, stateDir }: VerifyOptions): Promis
 
 /** Objects that the version does not name are no difference: readers do not see them. */
 async function verifyStored(table: StoreTable, { run, stateDir, scratch: folder = tmpdir() }: VerifyOptions): Promise<Verification> {
-  const version = await table.version(run);
+  const log = RunLog.at(stateDir);
+  const version = await table.version(run, log);
   const { current: published, kept } = version;
   const looked = run === undefined ? published : [published, ...kept].find((each) => each?.run === run);
   if (looked === undefined) throw new SinkError('E_SINK_RUN', `${table.path}: run ${run ?? ''} is not kept`);
   const { manifest: own, isUnchanged, text } = await table.manifest(looked);
   const manifest = looked === published ? withLive(own, version) : own;
-  const logged = stateDir === undefined ? undefined : await new RunLog(stateDir).check(table.path, looked.run, text);
+  const logged = await log?.check(table.path, looked.run, text, isUnchanged);
   const differences = [
     ...(isUnchanged ? [] : [`the manifest of run ${looked.run} is not the one that the run committed (SHA-256)`]),
-    ...(logged?.difference === undefined ? [] : [logged.difference]),
+    ...[version.older, logged?.difference].filter((each) => each !== undefined),
     ...sumDifferences(manifest),
   ];
   const sizes = await table.sizes(manifest.files);

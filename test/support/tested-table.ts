@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect } from '@jest/globals';
 import type { Row } from '../../src/core/index.js';
 import { RestCatalog, RunLog, StoreTable, tableAt, verifyTable } from '../../src/lake/index.js';
 import type { ParquetOptions, SinkWriter } from '../../src/sinks/index.js';
 import { parquetSink } from '../../src/sinks/parquet.js';
-import { Stores, type ObjectStore, type ObjectStores } from '../../src/store/index.js';
+import { objectsAt, sha256File, Stores, type ObjectStore, type ObjectStores } from '../../src/store/index.js';
 import { duckdb } from './duckdb.js';
 import { bucket, seaweedfs, warehouse } from './seaweedfs.js';
 import { column, elsewhere, recording, writeAll } from './sinks.js';
@@ -20,6 +20,9 @@ export type Kind = ParquetOptions['table'] & string;
 /** A table, and the folder of this machine that its runs use. */
 export class Tested {
   #runs = 0;
+  /** Whether the next runs have a state folder, and its name. */
+  hasState = true;
+  state = 'state';
 
   private constructor(
     readonly kind: Kind,
@@ -31,6 +34,7 @@ export class Tested {
   static async at(kind: Kind, place: Place): Promise<Tested> {
     const folder = await temporaryFolder();
     if (place === 'folder') return new Tested(kind, join(folder, 't'), folder);
+    if (place === 'disk') return new Tested(kind, `${disk}${join(folder, 't')}`, folder);
     const { env, catalog: uri } = await seaweedfs();
     const credential = 'writer:writer-secret';
     Object.assign(process.env, env, { LEADSTREAM_CATALOG_URI: uri, LEADSTREAM_CATALOG_CREDENTIAL: credential });
@@ -43,13 +47,19 @@ export class Tested {
     return `run-${String(this.#runs).padStart(4, '0')}`;
   }
 
-  get objects(): ObjectStore {
-    return new Stores().at(this.path);
+  get log(): string {
+    return join(this.folder, this.state, 'runs.ndjson');
   }
 
-  open(options: Partial<ParquetOptions>, stores: ObjectStores = new Stores()): Promise<SinkWriter> {
+  get objects(): ObjectStore {
+    return this.stores.at(this.path);
+  }
+
+  readonly stores = new TestedStores();
+
+  open(options: Partial<ParquetOptions>, stores: ObjectStores = this.stores): Promise<SinkWriter> {
     this.#runs += 1;
-    const runLog = new RunLog(join(this.folder, 'state'));
+    const runLog = this.hasState ? new RunLog(join(this.folder, this.state)) : undefined;
     const context = { ...recording(this.folder, this.lastRun), key: ['id'], runLog };
     // Without the lock, which only saves work.
     const at = this.catalog ? { catalog: this.catalog } : { path: this.path };
@@ -71,7 +81,7 @@ export class Tested {
   }
 
   async version() {
-    const table = await tableAt(this.path, new Stores());
+    const table = await tableAt(this.path, this.stores);
     if (table instanceof StoreTable) return table.version();
     throw new Error(`${this.path} is not a table on a store`);
   }
@@ -88,13 +98,57 @@ export class Tested {
   }
 
   async check(): Promise<void> {
-    expect((await verifyTable(this.path)).differences).toEqual([]);
+    expect((await verifyTable(this.path, { stores: this.stores })).differences).toEqual([]);
     expect(await this.keys('_leadstream/intents/')).toEqual([]);
     expect(await readdir(join(this.folder, 'scratch')).catch(() => [])).toEqual([]);
   }
+
+  /** Returns a copy of all objects on this machine. */
+  async saved(): Promise<string> {
+    const copy = await temporaryFolder();
+    for (const key of await this.keys()) {
+      await mkdir(dirname(join(copy, key)), { recursive: true });
+      await this.objects.download(key, join(copy, key));
+    }
+    return copy;
+  }
+
+  /** Puts back the objects that were saved, and no other, or some of them. */
+  async restore(copy: string, isMeant: (key: string) => boolean = () => true): Promise<void> {
+    await this.objects.remove((await this.keys()).filter(isMeant));
+    for (const { parentPath, name } of (await readdir(copy, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())) {
+      const path = join(parentPath, name);
+      const key = path.slice(copy.length + 1);
+      if (isMeant(key)) await this.objects.upload(key, { path, bytes: (await stat(path)).size, sha256: await sha256File(path) });
+    }
+  }
 }
 
-export type Place = 'bucket' | 'folder' | 'catalog';
+/** `disk`: a folder of this machine as if it were a bucket. */
+export type Place = 'bucket' | 'folder' | 'catalog' | 'disk';
+
+const disk = 's3://disk';
+
+/** Stores some of whose requests fail, as those of a process that is dead. */
+class TestedStores extends Stores {
+  fails: (name: keyof ObjectStore, key: string) => boolean = () => false;
+
+  override at(root: string, mode?: number): ObjectStore {
+    const onDisk = root.startsWith(disk);
+    const get = (store: ObjectStore, name: keyof ObjectStore): unknown => {
+      const value = store[name];
+      if (typeof value !== 'function') return name === 'root' ? root : value;
+      // A bucket may have an object and others below its key.
+      if (name === 'find' && onDisk) return (key: string) => store.find(key).catch(() => undefined);
+      return (of: string | readonly string[], ...rest: readonly unknown[]) => {
+        const failed = [of].flat().some((key) => this.fails(name, key));
+        if (failed) throw new Error('dead');
+        return Reflect.apply(value, store, [of, ...rest]);
+      };
+    };
+    return new Proxy(onDisk ? objectsAt(root.slice(disk.length)) : super.at(root, mode), { get });
+  }
+}
 
 export const kinds: readonly (readonly [Kind, Place])[] = [
   ['plain', 'bucket'],

@@ -170,7 +170,8 @@ export const rollback = command(
     tableOptions(yargs)
       .option('to', {
         type: 'string',
-        describe: 'Run to publish again, an earlier or a later one (default: the one that the published run replaced)',
+        describe:
+          'Run to publish again, an earlier or a later one (default: the one that the published run replaced); CURRENT accepts a state that others restored',
       })
       .option('state-dir', stateOption)
       .example('$0 rollback lake/leads', 'one run back; again, one run further')
@@ -180,11 +181,13 @@ export const rollback = command(
     const { rollbackTable } = await import('../../index.js');
     const { path, stores } = await tableOf({ dir, endpoint }, context, true);
     const done = await rollbackTable(path, { to, stores, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
-    if (done.evidence === 'none') {
+    const isAccepted = done.from === done.to;
+    if (done.evidence === 'none' && !isAccepted) {
       const unchecked = `no log of runs in ${stateDir} has run ${done.to}, so its manifest could not be checked`;
       console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${dir}: ${unchecked}; ${remedy}`);
     }
-    console.log('info', `${dir}: run ${done.to} is published again${done.from === undefined ? '' : `; run ${done.from} is kept`}`);
+    const before = done.from === undefined ? '' : `; run ${done.from} is kept`;
+    console.log('info', `${dir}: run ${done.to} is ${isAccepted ? 'accepted as the current one' : `published again${before}`}`);
     return 0;
   },
 );

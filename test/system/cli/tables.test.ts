@@ -11,8 +11,13 @@ import { temporaryFolder } from '../../support/temporary.js';
 /** A folder with a table of users that was published twice. */
 async function lake(): Promise<{ cwd: string; url: string; runs: readonly string[] }> {
   const [cwd, from] = [await temporaryFolder(), await service()];
-  await writeFile(join(cwd, 'p.yaml'), pipelineText('from: users\nto:\n  - parquet: { path: lake/users }'));
-  for (let run = 0; run < 2; run += 1) expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+  for (const night of ['1', '2']) {
+    await writeFile(
+      join(cwd, 'p.yaml'),
+      pipelineText(`from: users\nsteps:\n  - derive: { night: "'${night}'" }\nto:\n  - parquet: { path: lake/users }`),
+    );
+    expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+  }
   return { cwd, url: from.url, runs: await runsIn(cwd) };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { appendFile, chmod, link, mkdir, readdir, readFile, readlink, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, cp, link, mkdir, readdir, readFile, readlink, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Row } from '../../../src/core/index.js';
 import type { Warning } from '../../../src/core/errors.js';
@@ -86,6 +86,29 @@ describe.each<[string, (path: string) => Promise<unknown>]>([
     expect(await idsIn(join(base, 't'))).toEqual(['b']);
   });
 });
+
+describe.each<Partial<ParquetOptions>>([...keeping, {}])(
+  'a table whose link is an older one, as in a restored backup, with %j',
+  (options) => {
+    test('is refused, until that is accepted', async () => {
+      const [base, backup] = [await temporaryFolder(), join(await temporaryFolder(), 'backup')];
+      const [path, stateDir] = [join(base, 't'), join(base, 'state')];
+      await run(base, 'run-1', options, rowsOf('20240101', 'a'));
+      await cp(base, backup, { recursive: true, verbatimSymlinks: true });
+      await run(base, 'run-2', options, rowsOf('20240102', 'b'));
+      await rm(path);
+      await cp(backup, base, { recursive: true, verbatimSymlinks: true, filter: (from) => !from.endsWith('runs.ndjson') });
+      const refusal = /run run-2 was published after run run-1, .* --to CURRENT/;
+      const next = () => run(base, 'run-3', options, rowsOf('20240103', 'c'));
+      await expect(next()).rejects.toMatchObject({ code: 'E_GATE_VERIFY', message: expect.stringMatching(refusal) });
+      expect((await verifyTable(path)).differences).toContainEqual(expect.stringMatching(refusal));
+      expect(await rollbackTable(path, { stateDir, to: 'CURRENT' })).toMatchObject({ from: 'run-1', to: 'run-1' });
+      await next();
+      expect(await idsIn(path)).toEqual(options.mode ? ['a', 'c'] : ['c']);
+      expect((await verifyTable(path, { stateDir })).differences).toEqual([]);
+    });
+  },
+);
 
 test('a folder of runs in which no run was published is that of a new table', async () => {
   const base = await temporaryFolder();

@@ -88,6 +88,16 @@ suite.each(kinds)(`a table (%s) in a %s ${seaweedfsMissing ?? ''}`, (kind, place
     expect(await table.keys()).toEqual(before);
   });
 
+  test.each([undefined, 'cut'])('is repaired by a run with the same content when a data file is %s', async (damage) => {
+    const table = await Tested.at(kind, place);
+    await table.run({}, rowsOf('20240101', 'a', 'b'));
+    const [name = ''] = await table.keys('data/');
+    await (damage === undefined ? table.objects.remove([name]) : table.objects.put(name, damage));
+    await table.run({}, rowsOf('20240101', 'a', 'b'));
+    expect(await table.rows()).toEqual(['a', 'b']);
+    await table.check();
+  });
+
   // The requests to a catalog are cut in the tests of tables of Iceberg.
   (place === 'catalog' ? test.skip : test).each(['before', 'after'] as const)(
     'is committed once when the reply to the commit is lost %s it was applied',

@@ -3,7 +3,9 @@ import { cp, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, write
 import { join } from 'node:path';
 import { commitUnlogged, sha256File } from '../../../src/store/index.js';
 import { actionIn } from '../../../src/store/commit.js';
+import { rollbackTable } from '../../../src/run/index.js';
 import { parquet } from '../../../src/sinks/index.js';
+import { tableRuns } from '../../../src/lake/index.js';
 import { publishedManifest } from '../../support/parquet-files.js';
 import { pageOf } from '../../support/pages.js';
 import { column, commitOf, recording, writeAll } from '../../support/sinks.js';
@@ -69,6 +71,20 @@ describe('a table', () => {
     for (const glob of ['lake/t/*.parquet', 'lake/t/**/*.parquet', 'lake/**/*.parquet']) {
       expect(await rowsOf(join(folder, glob))).toEqual([{ uid: 'run-3' }]);
     }
+  });
+
+  test('keeps the last run with other content when runs repeat each other, for a rollback', async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder, 'lake/t');
+    await run(folder, 'run-1');
+    for (const id of ['run-2', 'run-3', 'run-4'])
+      await writeAll(parquet({ path: 'lake/t' }, recording(folder, id)), columns, [{ uid: 'the same' }]);
+    expect((await tableRuns(path)).map(({ run: id, state }) => [id, state])).toEqual([
+      ['run-4', 'published'],
+      ['run-1', 'kept'],
+    ]);
+    expect(await rollbackTable(path, { stateDir: join(folder, 'state') })).toMatchObject({ from: 'run-4', to: 'run-1' });
+    expect(await rowsOf(`${path}/*.parquet`)).toEqual([{ uid: 'run-1' }]);
   });
 
   test('keeps one earlier run and removes those before', async () => {

@@ -37,10 +37,9 @@ describe('columns that a sink names', () => {
 
   test('may be followed by the number of runs to keep', async () => {
     const folder = await temporaryFolder();
-    const from = await serviceOf({ leads: [lead(7)] });
     const body = `from: leads\nto:\n  - parquet: { path: t, keep: 2 }`;
     for (let night = 0; night < 4; night += 1)
-      await runPipeline(await pipelineFor(from, body, folder), { stateDir: join(folder, 'state') });
+      await runPipeline(await pipelineFor(await serviceOf({ leads: [lead(night)] }), body, folder), { stateDir: join(folder, 'state') });
     expect((await tableRuns(join(folder, 't'))).map(({ state }) => state)).toEqual(['published', 'kept', 'kept']);
   });
 
