@@ -88,7 +88,7 @@ export const catalogue = {
   E_GATE_STRICT: entry(65, 'Investigate the warning, or run without service.strict.'),
   E_GATE_CONSISTENCY: entry(65, 'Run again at a quieter time, raise max_passes, or set allow_unstable.', true),
   E_GATE_KEY: entry(65, 'Declare a key that identifies a row, or set on_duplicate_key: keep_all or keep_first.'),
-  E_GATE_VERIFY: entry(65, 'Publish the table again with mode: replace.'),
+  E_GATE_VERIFY: entry(65, 'Restore what the message names, or publish the table again with mode: replace.'),
   E_GATE_BOOKS: entry(65, 'Rows went missing inside leadstream: please report it with the sums.'),
   E_TEST_FAILED: entry(1, 'Correct the pipeline, or the test.'),
   E_DATA: entry(78, 'Correct the data file, or leave it out to serve an empty collection.'),

@@ -309,6 +309,20 @@ function testsOf(place: 'S3' | 'this machine'): void {
     for (const table of ['t0', 't1', 't2']) expect(await verifyTable(`${pair.path}/${table}`)).toMatchObject({ rows: 1, differences: [] });
   });
 
+  test('are refused when what says which run is current is an older one, until that is accepted', async () => {
+    const pair = await Pair.new(place);
+    const [store, options] = [new Stores().at(pair.path), { stateDir: join(pair.folder, 'state') }];
+    await pair.published(night('1'));
+    const older = (await store.read('_latest.json'))?.bytes.toString() ?? '';
+    await pair.published(night('2'));
+    await store.put('_latest.json', older);
+    await expect(pair.published(night('3'))).rejects.toMatchObject({ code: expect.stringMatching(/E_GATE_VERIFY|E_RUN_TOGETHER/) });
+    await rollbackTable(pair.path, { ...options, to: 'CURRENT' });
+    await pair.published(night('3'));
+    expect(await pair.both()).toEqual([['31', '32'], ['3']]);
+    await pair.check();
+  });
+
   test('are not mixed with tables of their own, nor with those of another file', async () => {
     const pair = await Pair.new(place);
     const alone = await Pair.new(place);

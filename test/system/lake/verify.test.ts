@@ -294,7 +294,8 @@ test.each([
   [3, 4],
 ])('keep: %i leaves %i runs', async (keep, left) => {
   const folder = await temporaryFolder();
-  for (let run = 1; run <= 6; run += 1) await writeAll(parquet({ path: 't', keep }, recording(folder, `run-${run}`)), columns, [{ uid: String(run), state: '' }]);
+  for (let run = 1; run <= 6; run += 1)
+    await writeAll(parquet({ path: 't', keep }, recording(folder, `run-${run}`)), columns, [{ uid: String(run), state: '' }]);
   expect((await readdir(join(folder, '.t.runs'))).filter((name) => !name.includes('.'))).toHaveLength(left);
 });
 
