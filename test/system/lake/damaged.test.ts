@@ -37,6 +37,10 @@ const damages: Readonly<Record<string, (table: Tested, keys: readonly string[], 
     const text = (await objects.read(keys[index] ?? ''))?.bytes.toString() ?? '';
     await objects.put(keys[index] ?? '', text.slice(0, text.length / 2));
   },
+  'as of a new table': async ({ objects }, keys) => {
+    const empty = { version: 1, sequence: 0, nonce: '', current: { id: 0, replaced: 0, tables: {} }, kept: [], runs: [] };
+    if (keys.includes('_latest.json')) await objects.put('_latest.json', JSON.stringify(empty));
+  },
   swapped: async ({ objects }, keys, index, before) => {
     const [key = '', earlier] = [keys[index], keys[index - 1]];
     const text = (await objects.read(key))?.bytes.toString() ?? '';
