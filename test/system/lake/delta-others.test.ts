@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { verifyTable } from '../../../src/lake/index.js';
+import { manifestKey } from '../../../src/lake/store-table.js';
 import { compactTable, rollbackTable } from '../../../src/run/index.js';
 import { parquet } from '../../../src/sinks/index.js';
 import { cli } from '../../support/cli.js';
@@ -123,6 +124,8 @@ test.each(['with counts', 'of earlier releases'])('a commit %s that is empty, cu
   const bodies = kind === 'with counts' ? logs : logs.map((body) => body.replace(/,"counts":\{[^}]+\}/, ''));
   for (const [version, body] of bodies.entries()) await table.objects.put(logKey(version), body);
   await verify(table);
+  // Neither the manifest nor the log of runs may know the appends below, which are taken back.
+  table.hasState = false;
   for (const [version, body] of bodies.entries()) {
     const ends = [...body.matchAll(/\n/g)].map(({ index }) => index + 1).slice(0, -1);
     const cuts = [0, ...ends, ...Array.from({ length: 10 - ends.length }, (_, index) => Math.floor((body.length * (index + 1)) / 11))];
@@ -141,7 +144,7 @@ test.each(['with counts', 'of earlier releases'])('a commit %s that is empty, cu
         () => true,
       );
       expect([version, changes, read, refused]).toEqual([version, changes, rows, kind === 'with counts' || refused]);
-      await table.objects.remove([logKey(5)]);
+      await table.objects.remove([logKey(5), manifestKey(table.lastRun)]);
       await write({ ...bodies });
     }
   }
