@@ -1,7 +1,7 @@
 import Sequencer from '@jest/test-sequencer';
 
 /** The rooms that take longest, in this order. One of them at the end would run alone, while the other workers are idle. */
-const first = ['lake-a-o', 'lake-p-z', 'store', 'source', 'cli-m-z', 'pipeline-a-h', 'http', 'unit'];
+const first = ['lake-a-d', 'lake-e-o', 'lake-p-z', 'store', 'source', 'cli-m-z', 'pipeline-a-h', 'http', 'unit'];
 
 /** Begins with the rooms that take longest. */
 // oxlint-disable-next-line import/no-default-export -- jest takes what a module exports as default

@@ -1,3 +1,3 @@
 import { runRoom } from '../support/suites.js';
 
-await runRoom('lake-a-o');
+await runRoom('lake-e-o');
