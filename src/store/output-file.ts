@@ -31,7 +31,10 @@ export async function openOutput(path: string, { runId, mode, stores, scratch }:
   const version = (await store.find(key))?.version;
   if (version === '') throw unversioned(path);
   const folder = await attempt('E_SINK_PATH', `cannot write in ${scratch}`, () => ScratchFolder.open(scratch));
-  const file = await PartialFile.open(join(folder.path, 'upload'), path);
+  const file = await PartialFile.open(join(folder.path, 'upload'), path).catch(async (failure: unknown) => {
+    await folder.remove();
+    throw failure;
+  });
   let isCommitted = false;
   return {
     actions: [],

@@ -149,9 +149,16 @@ export class S3Objects implements ObjectStore {
   }
 
   async abortUploads(prefix: string): Promise<void> {
-    const command = new this.#sdk.ListMultipartUploadsCommand(this.#below(prefix));
-    const { Uploads = [], EncodingType } = await this.#sent('list uploads in', prefix, (how) => this.#client.send(command, how));
-    for (const { Key, UploadId } of Uploads) await this.#abort(this.#keyOf(Key, EncodingType), UploadId);
+    const request: SDK.ListMultipartUploadsCommandInput = this.#below(prefix);
+    let isPart: boolean | undefined;
+    do {
+      const command = new this.#sdk.ListMultipartUploadsCommand({ ...request });
+      const found = await this.#sent('list uploads in', prefix, (how) => this.#client.send(command, how));
+      for (const { Key, UploadId } of found.Uploads ?? []) await this.#abort(this.#keyOf(Key, found.EncodingType), UploadId);
+      request.KeyMarker = decoded(found.NextKeyMarker, found.EncodingType);
+      request.UploadIdMarker = found.NextUploadIdMarker;
+      isPart = found.IsTruncated;
+    } while (isPart);
   }
 
   async #abort(key: string, UploadId: string | undefined): Promise<void> {
@@ -204,9 +211,8 @@ export class S3Objects implements ObjectStore {
     return { Bucket: this.#bucket, Prefix: this.#base + prefix, EncodingType: 'url' } as const;
   }
 
-  /** Not every store encodes keys, but those that do say so. */
-  #keyOf(key = '', encoding?: SDK.EncodingType): string {
-    return (encoding === 'url' ? decodeURIComponent(key.replaceAll('+', ' ')) : key).slice(this.#base.length);
+  #keyOf(key: string | undefined, encoding: SDK.EncodingType | undefined): string {
+    return decoded(key, encoding).slice(this.#base.length);
   }
 
   /** As `#sent`, for an object that may be missing. */
@@ -235,6 +241,11 @@ export class S3Objects implements ObjectStore {
     }
     return this.#sent(what, key, request, attempts - 1);
   }
+}
+
+/** Not every store encodes keys, but those that do say so. */
+function decoded(key = '', encoding?: SDK.EncodingType): string {
+  return encoding === 'url' ? decodeURIComponent(key.replaceAll('+', ' ')) : key;
 }
 
 /** What is cut at once when a run is stopped; other requests decide or clean up, and end soon. */

@@ -302,6 +302,25 @@ describe('a bucket that cannot be used', () => {
     });
   });
 
+  test('because it names the uploads page by page is cleaned up as a whole', async () => {
+    const page = (key: string, more = '') =>
+      answer(
+        200,
+        `<ListMultipartUploadsResult>${more}<Upload><Key>place/${key}</Key><UploadId>of-${key}</UploadId></Upload></ListMultipartUploadsResult>`,
+      );
+    const next = '<IsTruncated>true</IsTruncated><NextKeyMarker>place/a</NextKeyMarker><NextUploadIdMarker>of-a</NextUploadIdMarker>';
+    const handler: Handler = (...asked) => {
+      const [, { searchParams }, , { method }] = asked;
+      if (method === 'DELETE') answer(204)(...asked);
+      else (searchParams.get('upload-id-marker') === 'of-a' ? page('b') : page('a', next))(...asked);
+    };
+    await withServer(handler, async ({ url, requests }) => {
+      await new S3Objects('s3://bucket/place', { endpoint: url }).abortUploads('');
+      expect(requests.flatMap(({ searchParams }) => searchParams.get('uploadId') ?? [])).toEqual(['of-a', 'of-b']);
+      expect(requests.flatMap(({ searchParams }) => searchParams.get('key-marker') ?? [])).toEqual(['place/a']);
+    });
+  });
+
   test('because it overwrites silently is refused, unless there is a single writer', async () => {
     await withServer(silent(), async ({ url }) => {
       const store = new S3Objects('s3://bucket/place', { endpoint: url });

@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { mkdirSync, watch } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { lockOutputs, ScratchFolder } from '../../../src/store/index.js';
+import { DiskObjects } from '../../../src/store/disk-objects.js';
+import { lockOutputs, openOutput, ScratchFolder } from '../../../src/store/index.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 import { lockPath } from './support.js';
 
@@ -19,4 +21,16 @@ test('a scratch folder removes what killed processes left, also where that is on
   await (await ScratchFolder.open(parent)).remove();
   expect(await filesBelow(parent)).toEqual([lockPath(living), living, join(living, 'rows')].map((path) => relative(parent, path)));
   await held.release();
+});
+
+test('a scratch folder for a file of a store is gone when that file cannot be created', async () => {
+  const [scratch, store] = [await temporaryFolder(), new DiskObjects(await temporaryFolder())];
+  const stores = { at: () => store, above: () => ({ store, key: 'x.csv' }), check: () => Promise.resolve() };
+  const watcher = watch(scratch, (_, name) => {
+    if (!name?.startsWith('spill-')) return;
+    watcher.close();
+    mkdirSync(join(scratch, name, 'upload'));
+  });
+  await expect(openOutput('s3://bucket/x.csv', { runId: 'run-1', stores, scratch })).rejects.toMatchObject({ code: 'E_SINK_PATH' });
+  expect(await filesBelow(scratch)).toEqual([]);
 });
