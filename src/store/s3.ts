@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream, ReadStream } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { finished, pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type * as SDK from '@aws-sdk/client-s3';
@@ -82,8 +82,7 @@ export class S3Objects implements ObjectStore {
   read(key: string) {
     return this.#found('read', key, async (how) => {
       const { Body, ETag } = await this.#client.send(new this.#sdk.GetObjectCommand(this.#at(key)), how);
-      how.body = Body;
-      return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), version: ETag || this.#missingVersion };
+      return { bytes: await buffer(counted(Body, how)), version: ETag || this.#missingVersion };
     });
   }
 
@@ -121,8 +120,7 @@ export class S3Objects implements ObjectStore {
   async download(key: string, path: string): Promise<void> {
     await this.#sent('download', key, async (how) => {
       const { Body } = await this.#client.send(new this.#sdk.GetObjectCommand(this.#at(key)), how);
-      how.body = Body;
-      await pipeline(Body instanceof Readable ? Body : [], createWriteStream(path, { mode: 0o600 }));
+      await pipeline(counted(Body, how), createWriteStream(path, { mode: 0o600 }));
     });
   }
 
@@ -256,8 +254,8 @@ const leastPace = { bytes: 1 << 20, ms: 120_000 };
 
 interface How {
   readonly abortSignal: AbortSignal;
-  /** The stream that is being transferred. */
-  body?: unknown;
+  /** Bytes transferred so far. */
+  moved: number;
 }
 
 /** Makes an attempt, which is cut if it transfers too little, although something may arrive now and then. */
@@ -267,12 +265,11 @@ async function paced<T>(
   stop = new AbortController().signal,
 ): Promise<T> {
   const slow = new AbortController();
-  const how: How = { abortSignal: AbortSignal.any([stop, slow.signal]) };
+  const how: How = { abortSignal: AbortSignal.any([stop, slow.signal]), moved: 0 };
   let before = 0;
   const timer = setInterval(() => {
-    const moved = transferred(how.body);
-    if (Math.abs(moved - before) < bytes) slow.abort(new DOMException('too slow', 'TimeoutError'));
-    before = moved;
+    if (how.moved - before < bytes) slow.abort(new DOMException('too slow', 'TimeoutError'));
+    before = how.moved;
   }, ms);
   try {
     return await request(how);
@@ -285,26 +282,21 @@ async function paced<T>(
 
 type Content = Pick<SDK.PutObjectCommandInput, 'Body' | 'ContentLength' | 'ContentMD5' | 'IfMatch' | 'IfNoneMatch'>;
 
-/** Returns a number of bytes, from any beginning. */
-function transferred(body: unknown): number {
-  if (body instanceof ReadStream) return body.bytesRead;
-  if (!isReply(body)) return 0;
-  return body.complete ? Infinity : body.socket.bytesRead;
-}
-
-/** Without the class, which would load the server of Node, too. */
-function isReply(body: unknown): body is IncomingMessage {
-  return body instanceof Readable && 'complete' in body;
+/** Passes on what arrives, and counts it. */
+async function* counted(stream: unknown, how: How): AsyncGenerator<Buffer> {
+  if (!(stream instanceof Readable)) return;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    how.moved += chunk.length;
+    yield chunk;
+  }
 }
 
 /** Sends a part of a body with its MD5. */
 async function withBytes<T>(body: ObjectBody, from: number, to: number, how: How, send: (content: Content) => Promise<T>): Promise<T> {
   const md5 = createHash('md5');
-  const read = bytesOf(body, from, to);
-  how.body = read;
+  const read = bytesOf(body, from, to, how);
   for await (const chunk of read instanceof Readable ? read : [read]) md5.update(chunk as Buffer | string);
-  const Body = bytesOf(body, from, to);
-  how.body = Body;
+  const Body = bytesOf(body, from, to, how);
   try {
     return await send({ Body, ContentLength: to - from, ContentMD5: md5.digest('base64') });
   } finally {
@@ -312,9 +304,10 @@ async function withBytes<T>(body: ObjectBody, from: number, to: number, how: How
   }
 }
 
-function bytesOf(body: ObjectBody, from: number, to: number): string | Buffer | Readable {
+function bytesOf(body: ObjectBody, from: number, to: number, how: How): string | Buffer | Readable {
   if (!isFile(body)) return body;
-  return from < to ? createReadStream(body.path, { start: from, end: to - 1 }) : '';
+  if (from === to) return '';
+  return Readable.from(counted(createReadStream(body.path, { start: from, end: to - 1 }), how), { objectMode: false });
 }
 
 const maxAttempts = 8;
