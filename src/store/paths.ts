@@ -55,18 +55,18 @@ export function pathProblem(path: string): string | undefined {
  * @throws {LeadstreamError} `E_USAGE` if it is not a path of this machine, or has names in braces.
  */
 export function fixedPath(path: string, option: string, baseDir: string): string {
-  const braces = path.includes('{{') ? 'only outputs and rejects of pipeline files take {{ … }}' : undefined;
-  const problem = schemeProblem(path, 'this is a path of this machine') ?? braces;
-  if (problem !== undefined) throw new LeadstreamError('E_USAGE', `${option} ${path}: ${problem}`);
-  return resolve(baseDir, path);
+  return fixed(path, option, baseDir, schemeProblem(path, 'this is a path of this machine'));
 }
 
 /** As `fixedPath`, for a table or a report, which may be on a store. */
 export function fixedPlace(path: string, option: string, baseDir: string): string {
-  if (!isRemote(path)) return fixedPath(path, option, baseDir);
-  const problem = path.includes('{{') ? 'only outputs and rejects of pipeline files take {{ … }}' : objectProblem(path);
+  return isRemote(path) ? fixed(path, option, baseDir, objectProblem(path)) : fixedPath(path, option, baseDir);
+}
+
+function fixed(path: string, option: string, baseDir: string, fault: string | undefined): string {
+  const problem = path.includes('{{') ? 'only outputs and rejects of pipeline files take {{ … }}' : fault;
   if (problem !== undefined) throw new LeadstreamError('E_USAGE', `${option} ${path}: ${problem}`);
-  return path;
+  return absolutePath(baseDir, path);
 }
 
 function objectProblem(path: string): string | undefined {
