@@ -52,3 +52,8 @@ function isGeneral(code: ErrorCode): code is GeneralCode {
 export function isLocked(failure: unknown): boolean {
   return failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED';
 }
+
+/** A handler for `catch` that returns `undefined` for what somebody else holds, or wrote first. */
+export function unlessLocked(thrown: unknown): undefined {
+  if (!isLocked(thrown)) throw thrown;
+}

@@ -48,6 +48,14 @@ export async function closing<T>(file: FileHandle, work: (file: FileHandle) => P
   }
 }
 
+/** Works with an open file, and closes it if that fails. */
+export async function orClose<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {
+  return work().catch(async (failure: unknown) => {
+    await file.close();
+    throw failure;
+  });
+}
+
 /** Parses JSON; `undefined` for any other text. */
 export function jsonIn(text: string): unknown {
   try {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { DiskObjects } from './disk-objects.js';
-import { isLocked } from './failure.js';
+import { unlessLocked } from './failure.js';
 import { type ObjectStore, type ObjectStores, ownFolder, unversioned } from './objects.js';
 import { isRemote } from './paths.js';
 import { S3Objects, type StoreSettings } from './s3.js';
@@ -40,15 +40,9 @@ const probe = `${ownFolder}probe.json`;
 async function refusesBoth(store: ObjectStore, key: string): Promise<boolean> {
   const first = await store.create(key, '1');
   await store.replace(key, '2', first);
-  return (await isRefused(store.create(key, '3'))) && isRefused(store.replace(key, '4', first));
-}
-
-async function isRefused(write: Promise<string>): Promise<boolean> {
-  const outcome = await write.catch((failure: unknown) => {
-    if (!isLocked(failure)) throw failure;
-    return undefined;
-  });
-  return outcome === undefined;
+  for (const write of [() => store.create(key, '3'), () => store.replace(key, '4', first)])
+    if ((await write().catch(unlessLocked)) !== undefined) return false;
+  return true;
 }
 
 /**

@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, open, stat, type FileHandle } from 'node:fs/promis
 import { dirname } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
 import { errnoOf, unlessMissing } from './failure.js';
-import { closing, makeFolders, setMode } from './files.js';
+import { closing, makeFolders, orClose, setMode } from './files.js';
 
 /**
  * Creates the state folder, private, or checks that it is ours. Others may be able to write in it: a mounted volume belongs to root and a group, and systemd
@@ -77,16 +77,13 @@ export async function readRegular(path: string): Promise<Buffer> {
 /** Opens a file of the state folder. @throws {LeadstreamError} `E_STATE_FOREIGN` for a file of another user, and for anything but a regular file. */
 export async function openOwn(path: string, flags: number): Promise<FileHandle> {
   const handle = await openRegular(path, flags, foreign);
-  try {
+  return orClose(handle, async () => {
     const { uid, mode } = await handle.stat();
     refuseOthers(path, uid);
     // The umask may have taken the right to open a new one again.
     if ((flags & constants.O_CREAT) !== 0 && (mode & 0o600) !== 0o600) await setMode(handle, 0o600);
     return handle;
-  } catch (failure) {
-    await handle.close();
-    throw failure;
-  }
+  });
 }
 
 /** Returns the text of a file of the state folder; `undefined` if it is missing. @throws As `openOwn`. */

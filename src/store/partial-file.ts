@@ -3,7 +3,7 @@ import { lstat, open, readdir, readlink, type FileHandle } from 'node:fs/promise
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { attempt, unlessMissing } from './failure.js';
-import { removeFile, makeFolders, removeFolders, setMode } from './files.js';
+import { makeFolders, orClose, removeFile, removeFolders, setMode } from './files.js';
 import type { RenameAction } from './commit.js';
 import type { FileContent } from './objects.js';
 
@@ -34,7 +34,7 @@ export class PartialFile {
    */
   static async open(path: string, destination: string, folders: readonly string[] = [], mode = 0o600): Promise<PartialFile> {
     const handle = await attempt('E_SINK_PATH', `cannot write ${path}`, () => open(path, 'wx', 0o600));
-    await attempt('E_SINK_PATH', `cannot set the permissions of ${path}`, () => setMode(handle, mode));
+    await attempt('E_SINK_PATH', `cannot set the permissions of ${path}`, () => orClose(handle, () => setMode(handle, mode)));
     return new PartialFile(handle, path, destination, folders);
   }
 

@@ -1,8 +1,8 @@
 import { readSync, rmSync } from 'node:fs';
 import { open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isLocked } from './failure.js';
-import { randomId, temporaryName } from './files.js';
+import { unlessLocked } from './failure.js';
+import { orClose, randomId, temporaryName } from './files.js';
 import { lockOwn, type Lock } from './lock.js';
 import { makePrivate } from './own.js';
 
@@ -23,12 +23,7 @@ export class ScratchFile {
     await makePrivate(folder);
     const path = temporaryName(join(folder, 'scratch'));
     const handle = await open(path, 'wx+', 0o600);
-    try {
-      await unlink(path);
-    } catch (failure) {
-      await handle.close();
-      throw failure;
-    }
+    await orClose(handle, () => unlink(path));
     return new ScratchFile(handle);
   }
 
@@ -89,10 +84,7 @@ export class ScratchFolder {
 
   /** @returns `undefined` if a living process uses the folder. */
   static async #locked(path: string): Promise<ScratchFolder | undefined> {
-    const lock = await lockOwn(path, { runId: 'scratch' }).catch((failure: unknown) => {
-      if (!isLocked(failure)) throw failure;
-      return undefined;
-    });
+    const lock = await lockOwn(path, { runId: 'scratch' }).catch(unlessLocked);
     return lock && new ScratchFolder(path, lock);
   }
 
