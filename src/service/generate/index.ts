@@ -11,10 +11,10 @@ export interface GenerateOptions extends Partial<Readonly<Record<keyof typeof ge
 
 /** Purposes separate draws; 5 to 8 have others. */
 const generators = {
-  leads: { purpose: 1, first: 4_000_000, step: 7, owner: 'bridges', rows: leadRows },
-  bridges: { purpose: 2, first: 1000, step: 3, owner: 'users', rows: bridgeRows },
-  links: { purpose: 3, first: 50_000, step: 5, owner: 'bridges', rows: linkRows },
-  users: { purpose: 4, first: 100, step: 4, owner: 'users', rows: userRows },
+  leads: { purpose: 1, first: 4_000_000, step: 7, owner: 'bridges', row: leadRow },
+  bridges: { purpose: 2, first: 1000, step: 3, owner: 'users', row: bridgeRow },
+  links: { purpose: 3, first: 50_000, step: 5, owner: 'bridges', row: linkRow },
+  users: { purpose: 4, first: 100, step: 4, owner: 'users', row: userRow },
 } as const;
 
 /**
@@ -39,24 +39,30 @@ export function generate({ seed = 1, ...given }: GenerateOptions = {}): DataSour
   const world: World = { seed, counts, ids };
   const room = { left: 1 << 25 };
   return byName(collectionNames, (name) => {
-    if (name === 'areacodes') return keepingRows(areaCodeTable(seed), room);
-    const draw = new Draw(seed, generators[name].purpose);
-    const [rowOf, write] = [generators[name].rows(world, draw), rowWriter(collections[name])];
-    const row = (index: number): string => {
+    if (name === 'areacodes') return areaCodeTable(seed, room);
+    const { purpose, row: rowOf } = generators[name];
+    const draw = new Draw(seed, purpose);
+    const write = rowWriter(collections[name]);
+    const row = (index: number) => {
       draw.seek(index);
-      return write(rowOf(index));
+      return write(rowOf(world, draw, index));
     };
-    return keepingRows({ count: counts[name], row, find: ids[name].find }, room);
+    return { count: counts[name], row: keeping(row, room), find: ids[name].find };
   });
 }
 
-function areaCodeTable(seed: number): ServedTable {
+/** How many characters of rows may still be kept. */
+interface Room {
+  left: number;
+}
+
+function areaCodeTable(seed: number, room: Room): ServedTable {
   const write = rowWriter(collections.areacodes);
   return {
     get count() {
       return areaCodeEntries().length;
     },
-    row: (index) => write(areaCodeRow(seed, index)),
+    row: keeping((index) => write(areaCodeRow(seed, index)), room),
     find: (id) => areaCodeEntries().flatMap(({ code }, index) => (code === id ? [index] : [])),
   };
 }
@@ -67,73 +73,59 @@ function rowWriter<C extends Collection>({ fields }: C): (row: FullRow<C>) => st
 }
 
 /** Most rows are read more than once, and computing one takes several times as long as sending it. */
-function keepingRows(table: ServedTable, room: { left: number }): ServedTable {
+function keeping(row: (index: number) => string, room: Room): (index: number) => string {
   const kept = new Map<number, string>();
-  return {
-    get count() {
-      return table.count;
-    },
-    find: table.find,
-    row: (index) => {
-      const text = kept.get(index) ?? table.row(index);
-      if (!kept.has(index) && text.length <= room.left) {
-        room.left -= text.length;
-        kept.set(index, text);
-      }
-      return text;
-    },
+  return (index) => {
+    const text = kept.get(index) ?? row(index);
+    if (!kept.has(index) && text.length <= room.left) {
+      room.left -= text.length;
+      kept.set(index, text);
+    }
+    return text;
   };
 }
 
 /** Values that look like credentials begin with `fake-`. */
-function bridgeRows(world: World, draw: Draw): (index: number) => FullRow<typeof collections.bridges> {
-  const bridge = bridgeHeads(world);
+function bridgeRow(world: World, draw: Draw, index: number): FullRow<typeof collections.bridges> {
   const fake = (kind: string, percent: number): string => draw.sometimes(percent, () => `fake-${kind}-${draw.hex()}`);
-  return (index) => {
-    const { id, uid, niche, campaignId, campaignName } = bridge(index);
-    return {
-      id,
-      delaytime: String(draw.below(600)),
-      maxhourly: String(10 * (1 + draw.below(50))),
-      title: `${niche} bridge ${index + 1}`,
-      uid,
-      crm_key: fake('crm', 100),
-      tc_base64_api_key: fake('tc', 50),
-      tc_campaign_id: draw.sometimes(50, () => draw.digits(6)),
-      name: `${draw.pick(firstNames)} ${draw.pick(lastNames)}`,
-      niche,
-      method: draw.pick(['post', 'ping', 'form', 'mail']),
-      timestamp: String(1_640_995_200 + index * 3600 + draw.below(3600)),
-      campaign_id: campaignId,
-      campaign_name: campaignName,
-      leadcapsule: draw.flag(40),
-      lexington: draw.flag(10),
-      sub_one: draw.pick(['main', 'mobile', draw.digits(4)]),
-      sub_two: draw.pick(['night, weekend', 'day', 'any']),
-      sub_three: draw.sometimes(30, () => `list ${draw.below(9)}`),
-      adnum: draw.digits(5),
-      mc_swagger_key: fake('swagger', 40),
-      smsbusiness_key: fake('sms', 40),
-      smsbusiness_cid: draw.sometimes(40, () => draw.digits(8)),
-      fb_access_token: fake('fb-token', 30),
-      fb_app_secret: fake('fb-secret', 30),
-      fb_app_id: draw.sometimes(30, () => draw.digits(9)),
-      fb_ads_pixel_id: draw.sometimes(30, () => draw.digits(9)),
-    };
+  const { niche, ...head } = bridgeHead(world, index);
+  return {
+    ...head,
+    delaytime: String(draw.below(600)),
+    maxhourly: String(10 * (1 + draw.below(50))),
+    title: `${niche} bridge ${index + 1}`,
+    crm_key: fake('crm', 100),
+    tc_base64_api_key: fake('tc', 50),
+    tc_campaign_id: draw.sometimes(50, () => draw.digits(6)),
+    name: `${draw.pick(firstNames)} ${draw.pick(lastNames)}`,
+    niche,
+    method: draw.pick(['post', 'ping', 'form', 'mail']),
+    timestamp: String(1_640_995_200 + index * 3600 + draw.below(3600)),
+    leadcapsule: draw.flag(40),
+    lexington: draw.flag(10),
+    sub_one: draw.pick(['main', 'mobile', draw.digits(4)]),
+    sub_two: draw.pick(['night, weekend', 'day', 'any']),
+    sub_three: draw.sometimes(30, () => `list ${draw.below(9)}`),
+    adnum: draw.digits(5),
+    mc_swagger_key: fake('swagger', 40),
+    smsbusiness_key: fake('sms', 40),
+    smsbusiness_cid: draw.sometimes(40, () => draw.digits(8)),
+    fb_access_token: fake('fb-token', 30),
+    fb_app_secret: fake('fb-secret', 30),
+    fb_app_id: draw.sometimes(30, () => draw.digits(9)),
+    fb_ads_pixel_id: draw.sometimes(30, () => draw.digits(9)),
   };
 }
 
-function bridgeHeads({ seed, counts, ids }: World) {
-  return (index: number) => {
-    const campaign = index % Math.ceil(counts.bridges / 4);
-    const niche = niches[campaign % niches.length] ?? niches[0];
-    return {
-      id: ids.bridges.idOf(index),
-      uid: ids.users.idOf(mix(seed, 8, index) % counts.users),
-      niche,
-      campaignId: String(300 + campaign),
-      campaignName: `${seasons[campaign % seasons.length] ?? seasons[0]} ${niche} ${campaign + 1}`,
-    };
+function bridgeHead({ seed, counts, ids }: World, index: number) {
+  const campaign = index % Math.ceil(counts.bridges / 4);
+  const niche = niches[campaign % niches.length] ?? niches[0];
+  return {
+    id: ids.bridges.idOf(index),
+    uid: ids.users.idOf(mix(seed, 8, index) % counts.users),
+    niche,
+    campaign_id: String(300 + campaign),
+    campaign_name: `${seasons[campaign % seasons.length] ?? seasons[0]} ${niche} ${campaign + 1}`,
   };
 }
 
@@ -153,11 +145,9 @@ const metas = [
   'C:\\leads\\import.csv',
 ] as const;
 
-function userRows({ ids }: World, draw: Draw): (index: number) => FullRow<typeof collections.users> {
-  return (index) => {
-    const uid = ids.users.idOf(index);
-    return { uid, email: emailOf(draw.pick(firstNames), draw.pick(lastNames), uid), affid: affidOf(uid) };
-  };
+function userRow({ ids }: World, draw: Draw, index: number): FullRow<typeof collections.users> {
+  const uid = ids.users.idOf(index);
+  return { uid, email: emailOf(draw.pick(firstNames), draw.pick(lastNames), uid), affid: affidOf(uid) };
 }
 
 function affidOf(uid: string): string {
@@ -176,40 +166,36 @@ function slug(name: string): string {
 
 const legacy = 'LEGACY - NO LONGER USED';
 
-function linkRows(world: World, draw: Draw): (index: number) => FullRow<typeof collections.links> {
-  const bridge = bridgeHeads(world);
-  return (index) => {
-    const { id: bridge_id, uid, niche } = bridge(draw.below(world.counts.bridges));
-    const offerid = draw.digits(5);
-    return {
-      id: world.ids.links.idOf(index),
-      uid,
-      name: `${niche} link ${index + 1}`,
-      chome_url: legacy,
-      url_loggedout: legacy,
-      url_loggedin: `https://example.com/${niche}?offer=${offerid}&step=1`,
-      fbpixel: draw.digits(9),
-      fbpxtype: draw.sometimes(60, () => draw.pick(['Lead', 'PageView', 'Purchase'])),
-      analytics_id: `UA-000${draw.digits(5)}-${1 + draw.below(3)}`,
-      timestamp: String(1_656_633_600 + index * 1800 + draw.below(1800)),
-      nofb: draw.flag(20),
-      nopx: draw.flag(20),
-      offerid,
-      offerid_rand: draw.sometimes(30, () => [draw.digits(5), draw.digits(5)].join(',')),
-      affid: affidOf(uid),
-      affsub: draw.sometimes(40, () => `sub${draw.below(40)}`),
-      folders: draw.sometimes(30, () => draw.pick(['archive', 'A/B, old', 'client "north"'])),
-      bridge_id,
-      hybrid_strict: draw.flag(50),
-      mc_swagger_key: draw.sometimes(40, () => `fake-swagger-${draw.hex()}`),
-    };
+function linkRow(world: World, draw: Draw, index: number): FullRow<typeof collections.links> {
+  const { id: bridge_id, uid, niche } = bridgeHead(world, draw.below(world.counts.bridges));
+  const offerid = draw.digits(5);
+  return {
+    id: world.ids.links.idOf(index),
+    uid,
+    name: `${niche} link ${index + 1}`,
+    chome_url: legacy,
+    url_loggedout: legacy,
+    url_loggedin: `https://example.com/${niche}?offer=${offerid}&step=1`,
+    fbpixel: draw.digits(9),
+    fbpxtype: draw.sometimes(60, () => draw.pick(['Lead', 'PageView', 'Purchase'])),
+    analytics_id: `UA-000${draw.digits(5)}-${1 + draw.below(3)}`,
+    timestamp: String(1_656_633_600 + index * 1800 + draw.below(1800)),
+    nofb: draw.flag(20),
+    nopx: draw.flag(20),
+    offerid,
+    offerid_rand: draw.sometimes(30, () => [draw.digits(5), draw.digits(5)].join(',')),
+    affid: affidOf(uid),
+    affsub: draw.sometimes(40, () => `sub${draw.below(40)}`),
+    folders: draw.sometimes(30, () => draw.pick(['archive', 'A/B, old', 'client "north"'])),
+    bridge_id,
+    hybrid_strict: draw.flag(50),
+    mc_swagger_key: draw.sometimes(40, () => `fake-swagger-${draw.hex()}`),
   };
 }
 
 interface Entry {
   readonly code: string;
   readonly city: City;
-  readonly position: number;
 }
 
 let sorted: readonly Entry[] | undefined;
@@ -217,17 +203,18 @@ let sorted: readonly Entry[] | undefined;
 /** Ordered by area code, and the same for every seed. One small city in ten is left out, so that some zipcodes have no match. */
 function areaCodeEntries(): readonly Entry[] {
   sorted ??= places()
-    .cities.flatMap((city, position) => {
-      if (city.zips === 1 && mix(0, 6, position) % 10 === 0) return [];
-      const codes = new Set([0, 1, 2].map((drawn) => areaCodeOf(city, position, drawn)));
-      return [...codes].map((code) => ({ code, city, position }));
+    .cities.flatMap((city) => {
+      if (city.zips === 1 && mix(0, 6, city.position) % 10 === 0) return [];
+      const codes = new Set([0, 1, 2].map((drawn) => areaCodeOf(city, drawn)));
+      return [...codes].map((code) => ({ code, city }));
     })
-    .sort((a, b) => Number(a.code) - Number(b.code) || a.position - b.position);
+    .sort((a, b) => Number(a.code) - Number(b.code) || a.city.position - b.city.position);
   return sorted;
 }
 
 function areaCodeRow(seed: number, index: number): FullRow<typeof collections.areacodes> {
-  const { code, city, position } = itemAt(areaCodeEntries(), index);
+  const { code, city } = itemAt(areaCodeEntries(), index);
+  const { position } = city;
   const share = (purpose: number) => mix(seed, purpose, Number(code) * 0x1_0000 + position) / 0x1_0000_0000;
   return {
     area_code: code,
@@ -244,66 +231,60 @@ function areaCodeRow(seed: number, index: number): FullRow<typeof collections.ar
 const firstSecond = 1_672_531_200;
 const secondsApart = 31;
 
-function leadRows(world: World, draw: Draw): (index: number) => FullRow<typeof collections.leads> {
+function leadRow(world: World, draw: Draw, index: number): FullRow<typeof collections.leads> {
   const { counts, ids } = world;
-  const bridge = bridgeHeads(world);
-  return (index) => {
-    const lead_id = ids.leads.idOf(index);
-    const owner = bridge(draw.below(counts.bridges));
-    const firstname = draw.pick(firstNames);
-    const lastname = draw.pick(lastNames);
-    const home = homeOf(draw);
-    const second = firstSecond + index * secondsApart + draw.below(secondsApart);
-    return {
-      lead_id,
-      bridge_id: owner.id,
-      bridge_uid: owner.uid,
-      aff_sub: draw.sometimes(50, () => `sub${draw.below(40)}`),
-      tag_string_local: draw.sometimes(20, () => draw.pick(tags)),
-      psid: draw.sometimes(60, () => `ps-${draw.digits(8)}`),
-      lead_accepted: draw.flag(70),
-      converted_on_offer: draw.flag(15),
-      is_valid: draw.flag(90),
-      campaign_id: owner.campaignId,
-      campaign_name: owner.campaignName,
-      firstname,
-      middlename: draw.sometimes(30, () => draw.pick(firstNames)),
-      lastname,
-      age: draw.sometimes(97, () => String(18 + draw.below(73))),
-      email: emailOf(firstname, lastname, lead_id),
-      marital_status: draw.sometimes(70, () => draw.pick(['single', 'married', 'divorced', 'widowed'])),
-      gender: draw.pick(['F', 'M', 'F', 'M', 'X']),
-      language: draw.pick(['en', 'en', 'en', 'es', 'fr']),
-      home_phone: phoneIn(home.areaCode, draw),
-      work_phone: draw.sometimes(40, () => phoneIn(home.areaCode, draw)),
-      cell_phone: phoneIn(home.areaCode, draw),
-      zipcode: home.zipcode,
-      sin_number: `000${draw.digits(6)}`,
-      lead_type: draw.sometimes(85, () => draw.pick(['web', 'call', 'chat'])),
-      referer: draw.sometimes(60, () => draw.pick(referers)),
-      source: draw.pick(['search', 'social', 'email', 'display', 'partner', 'call center']),
-      timestamp: String(second),
-      yearmonthday: new Date(second * 1000).toISOString().slice(0, 10).replaceAll('-', ''),
-      uid: ids.users.idOf(draw.below(counts.users)),
-      lead_status: draw.pick(['new', 'sent', 'sold', 'rejected', 'returned', 'on hold']),
-      // Blocks reserved for documentation (RFC 5737).
-      ip_address: `${draw.pick(['192.0.2', '198.51.100', '203.0.113'])}.${draw.below(256)}`,
-      meta: draw.sometimes(25, () => draw.pick(metas)),
-    };
+  const lead_id = ids.leads.idOf(index);
+  const owner = bridgeHead(world, draw.below(counts.bridges));
+  const firstname = draw.pick(firstNames);
+  const lastname = draw.pick(lastNames);
+  const home = homeOf(draw);
+  const second = firstSecond + index * secondsApart + draw.below(secondsApart);
+  return {
+    lead_id,
+    bridge_id: owner.id,
+    bridge_uid: owner.uid,
+    aff_sub: draw.sometimes(50, () => `sub${draw.below(40)}`),
+    tag_string_local: draw.sometimes(20, () => draw.pick(tags)),
+    psid: draw.sometimes(60, () => `ps-${draw.digits(8)}`),
+    lead_accepted: draw.flag(70),
+    converted_on_offer: draw.flag(15),
+    is_valid: draw.flag(90),
+    campaign_id: owner.campaign_id,
+    campaign_name: owner.campaign_name,
+    firstname,
+    middlename: draw.sometimes(30, () => draw.pick(firstNames)),
+    lastname,
+    age: draw.sometimes(97, () => String(18 + draw.below(73))),
+    email: emailOf(firstname, lastname, lead_id),
+    marital_status: draw.sometimes(70, () => draw.pick(['single', 'married', 'divorced', 'widowed'])),
+    gender: draw.pick(['F', 'M', 'F', 'M', 'X']),
+    language: draw.pick(['en', 'en', 'en', 'es', 'fr']),
+    home_phone: phoneIn(home.areaCode, draw),
+    work_phone: draw.sometimes(40, () => phoneIn(home.areaCode, draw)),
+    cell_phone: phoneIn(home.areaCode, draw),
+    zipcode: home.zipcode,
+    sin_number: `000${draw.digits(6)}`,
+    lead_type: draw.sometimes(85, () => draw.pick(['web', 'call', 'chat'])),
+    referer: draw.sometimes(60, () => draw.pick(referers)),
+    source: draw.pick(['search', 'social', 'email', 'display', 'partner', 'call center']),
+    timestamp: String(second),
+    yearmonthday: new Date(second * 1000).toISOString().slice(0, 10).replaceAll('-', ''),
+    uid: ids.users.idOf(draw.below(counts.users)),
+    lead_status: draw.pick(['new', 'sent', 'sold', 'rejected', 'returned', 'on hold']),
+    // Blocks reserved for documentation (RFC 5737).
+    ip_address: `${draw.pick(['192.0.2', '198.51.100', '203.0.113'])}.${draw.below(256)}`,
+    meta: draw.sometimes(25, () => draw.pick(metas)),
   };
 }
 
 /** Two leads in a hundred have a zipcode that does not exist, and two have none. */
 function homeOf(draw: Draw): { readonly zipcode: string; readonly areaCode: string } {
-  const { zips, cityOf, cities } = places();
-  const index = draw.below(zips.length);
-  const position = cityOf[index] ?? 0;
-  const city = cities[position];
-  const areaCode = city ? areaCodeOf(city, position, draw.below(6)) : '';
+  const { homes } = places();
+  const { zip, city } = itemAt(homes, draw.below(homes.length));
+  const areaCode = areaCodeOf(city, draw.below(6));
   const kind = draw.below(100);
   if (kind < 2) return { zipcode: `000${draw.digits(2)}`, areaCode };
   if (kind < 4) return { zipcode: '', areaCode };
-  const zip = zips[index] ?? '';
   return { zipcode: zip.length === 3 ? `${zip} ${draw.below(10)}${draw.pick(['A', 'B', 'C', 'E', 'G'])}${draw.below(10)}` : zip, areaCode };
 }
 

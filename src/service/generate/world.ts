@@ -1,46 +1,42 @@
 import { provinceOf, type Collection, type GeneratedName } from '../../collections/index.js';
-import { itemAt, nodeRequire } from '../../core/index.js';
+import { nodeRequire } from '../../core/index.js';
 
 /** Real US zipcodes and the first three characters of Canadian postal codes. */
-export interface Places {
-  readonly zips: readonly string[];
-  readonly cityOf: readonly number[];
+interface Places {
+  readonly homes: readonly { readonly zip: string; readonly city: City }[];
   readonly cities: readonly City[];
 }
 
 export interface City {
+  readonly position: number;
   readonly name: string;
   /** Two-letter code of its state or province, and the number of that, from 0. */
   readonly state: string;
   readonly stateNumber: number;
-  readonly zips: number;
+  zips: number;
 }
 
 let loaded: Places | undefined;
 
 export function places(): Places {
   if (loaded) return loaded;
-  const zips: string[] = [];
-  const cityOf: number[] = [];
-  const cities: { name: string; state: string; stateNumber: number; zips: number }[] = [];
-  const positions = new Map<string, number>();
+  const cities = new Map<string, City>();
   const states = new Map<string, number>();
-  for (const entry of [...entriesOf('zipcodes/lib/codes.js'), ...entriesOf('zipcodes/lib/codesCanada.js')]) {
+  const homes = [...entriesOf('zipcodes/lib/codes.js'), ...entriesOf('zipcodes/lib/codesCanada.js')].map((entry) => {
     const state = provinceOf(entry.zip) ?? entry.state;
     const stateNumber = states.get(state) ?? states.size;
     states.set(state, stateNumber);
     const key = `${entry.city}|${state}`;
-    const position = positions.get(key) ?? cities.push({ name: entry.city, state, stateNumber, zips: 0 }) - 1;
-    positions.set(key, position);
-    itemAt(cities, position).zips += 1;
-    zips.push(entry.zip);
-    cityOf.push(position);
-  }
-  return (loaded = { zips, cityOf, cities });
+    const city = cities.get(key) ?? { position: cities.size, name: entry.city, state, stateNumber, zips: 0 };
+    cities.set(key, city);
+    city.zips += 1;
+    return { zip: entry.zip, city };
+  });
+  return (loaded = { homes, cities: [...cities.values()] });
 }
 
 /** A state has ten area codes, a city one to three of them, more for a bigger one. */
-export function areaCodeOf({ stateNumber, zips }: City, position: number, drawn: number): string {
+export function areaCodeOf({ position, stateNumber, zips }: City, drawn: number): string {
   const codes = zips > 8 ? 3 : zips > 2 ? 2 : 1;
   return String(200 + 10 * stateNumber + ((mix(0, 5, position) + (drawn % codes)) % 10));
 }
