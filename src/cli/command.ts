@@ -34,7 +34,7 @@ export function commonOptions(yargs: Argv) {
   );
 }
 
-type OptionsIn<A> = A extends Argv<infer T> ? T : never;
+export type OptionsIn<A> = A extends Argv<infer T> ? T : never;
 type CommonOptions = OptionsIn<ReturnType<typeof commonOptions>>;
 
 export type Parser = Argv<CommonOptions>;

@@ -9,7 +9,7 @@ import { preview } from './commands/preview.js';
 import { run } from './commands/run.js';
 import { schema } from './commands/schema.js';
 import { serve } from './commands/serve.js';
-import { compact, files, rollback, runs, verify } from './commands/tables.js';
+import { tableCommands } from './commands/tables.js';
 import { test } from './commands/test.js';
 import { validate } from './commands/validate.js';
 import { catalogue, didYouMean, exitCodes, LeadstreamError, version } from '../core/index.js';
@@ -21,25 +21,7 @@ export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdo
   readonly secrets?: Secrets;
 }
 
-const commands = [
-  init,
-  run,
-  validate,
-  doctor,
-  explain,
-  explainRow,
-  preview,
-  test,
-  fetch,
-  verify,
-  rollback,
-  compact,
-  runs,
-  files,
-  serve,
-  schema,
-  demo,
-];
+const commands = [init, run, validate, doctor, explain, explainRow, preview, test, fetch, ...tableCommands, serve, schema, demo];
 
 /** Never throws and never ends the process. @returns The exit code; 130 when `signal` stopped the work, whichever signal it was. */
 export async function runCli(argv: readonly string[], surroundings: Surroundings): Promise<number> {

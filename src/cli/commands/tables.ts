@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { ArgumentsCamelCase, Argv } from 'yargs';
 import type { TableFiles } from '../../tables.js';
 import {
   amount,
@@ -12,7 +13,7 @@ import {
   SinkError,
 } from '../../core/index.js';
 import { fixedPath, fixedPlace, isRemote } from '../../store/index.js';
-import { type ArgumentsOf, command, flag, type CommandContext, type Parser } from '../command.js';
+import { command, flag, type Command, type CommandContext, type OptionsIn, type Parser } from '../command.js';
 import { print } from '../console.js';
 
 function tableOptions(yargs: Parser) {
@@ -27,14 +28,33 @@ const stateOption = {
   describe: 'Folder of the redo log and the log of runs, as given to the runs',
 } as const;
 
-type Named = Pick<ArgumentsOf<typeof tableOptions>, 'dir' | 'endpoint'>;
+type TableOptions = OptionsIn<ReturnType<typeof tableOptions>>;
+
+/** Makes a command for the table that its argument names. @param whole Whether tables that are published together count as one. */
+function tableCommand<T extends TableOptions>(
+  name: string,
+  summary: string,
+  options: (yargs: Argv<TableOptions>) => Argv<T>,
+  work: (table: Awaited<ReturnType<typeof tableOf>>, arguments_: ArgumentsCamelCase<T>, context: CommandContext) => Promise<void>,
+  whole = false,
+): Command {
+  return command(
+    `${name} <dir>`,
+    summary,
+    (yargs) => options(tableOptions(yargs)),
+    async (arguments_, context) => {
+      await work(await tableOf(arguments_, context, whole), arguments_, context);
+      return 0;
+    },
+  );
+}
 
 /**
  * Finds the table that an argument names, which may be the only one of a pipeline file. How its catalog is reached is put into the environment.
  *
- * @param whole Whether tables that are published together count as one, by their folder.
+ * @param whole Whether tables that are published together are named by their folder.
  */
-async function tableOf({ dir, endpoint }: Named, { console, cwd, env, signal }: CommandContext, whole = false) {
+async function tableOf({ dir, endpoint }: TableOptions, { console, cwd, env, signal }: CommandContext, whole: boolean) {
   const { loadPipelines, RestCatalog, Stores } = await import('../../index.js');
   const isFile = !isRemote(dir) && /\.(?:ya?ml|json)$/i.test(dir);
   const pipelines = isFile ? await loadPipelines(dir, { env, cwd }) : [];
@@ -58,16 +78,15 @@ async function tableOf({ dir, endpoint }: Named, { console, cwd, env, signal }: 
   return { path: table.metadata.location, stores };
 }
 
-export const runs = command(
-  'runs <dir>',
+const runs = tableCommand(
+  'runs',
   'List the existing runs of a table',
   (yargs) =>
-    tableOptions(yargs)
+    yargs
       .option('json', { ...flag, describe: 'One JSON object per run, with its whole manifest' })
       .example('$0 runs lake/leads', 'the published run, and those that are kept'),
-  async ({ dir, endpoint, json }, context) => {
+  async ({ path, stores }, { json }, { stdout }) => {
     const { tableRuns } = await import('../../index.js');
-    const { path, stores } = await tableOf({ dir, endpoint }, context);
     const all = await tableRuns(path, { stores });
     const titles = ['run', 'state', 'finished', 'mode', 'rows', 'written', 'files', 'bytes', 'consistency'];
     const rows = all.map(({ run, state, manifest }) => [
@@ -75,31 +94,25 @@ export const runs = command(
       ...[manifest.rows, manifest.run.written, manifest.files.length, manifest.bytes].map(amount),
       manifest.partial ? 'partial' : manifest.consistency,
     ]);
-    await print(context.stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable([titles, ...rows]));
-    return 0;
+    await print(stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable([titles, ...rows]));
   },
 );
 
-export const files = command(
-  'files <dir>',
+const files = tableCommand(
+  'files',
   'List the current data files of a table',
   (yargs) =>
-    tableOptions(yargs)
+    yargs
       .option('for', {
         choices: ['duckdb', 'polars', 'spark'] as const,
         describe: 'Print the query with which this reader reads them: SQL, or Python',
       })
       .example('$0 files s3://lake/leads', 'one file per line')
       .example('duckdb -c "$($0 files s3://lake/leads --for duckdb)"', 'the rows'),
-  async ({ dir, endpoint, for: reader }, context) => {
+  async ({ path, stores }, { for: reader }, { stdout }) => {
     const { tableFiles } = await import('../../index.js');
-    const { path, stores } = await tableOf({ dir, endpoint }, context);
     const found = await tableFiles(path, { stores });
-    await print(
-      context.stdout,
-      reader === undefined ? found.files.map((file) => `${file}\n`).join('') : `${queries[reader](path, found)}\n`,
-    );
-    return 0;
+    await print(stdout, reader === undefined ? found.files.map((file) => `${file}\n`).join('') : `${queries[reader](path, found)}\n`);
   },
 );
 
@@ -163,11 +176,11 @@ function textTable(rows: readonly (readonly string[])[]): string {
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
-export const rollback = command(
-  'rollback <dir>',
+const rollback = tableCommand(
+  'rollback',
   'Publish an earlier run of a table again',
   (yargs) =>
-    tableOptions(yargs)
+    yargs
       .option('to', {
         type: 'string',
         describe:
@@ -176,46 +189,39 @@ export const rollback = command(
       .option('state-dir', stateOption)
       .example('$0 rollback lake/leads', 'one run back; again, one run further')
       .example('$0 rollback lake/leads --to RUN', 'to any run that `runs` lists, also forward again'),
-  async ({ dir, endpoint, to, stateDir }, context) => {
-    const { console, cwd } = context;
+  async ({ path, stores }, { dir, to, stateDir }, { console, cwd }) => {
     const { rollbackTable } = await import('../../index.js');
-    const { path, stores } = await tableOf({ dir, endpoint }, context, true);
     const done = await rollbackTable(path, { to, stores, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
     const isAccepted = done.from === done.to;
-    if (done.evidence === 'none' && !isAccepted) {
-      const unchecked = `no log of runs in ${stateDir} has run ${done.to}, so its manifest could not be checked`;
-      console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${dir}: ${unchecked}; ${remedy}`);
-    }
+    if (done.evidence === 'none' && !isAccepted)
+      console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${unlogged(dir, done.to, stateDir)}`);
     const before = done.from === undefined ? '' : `; run ${done.from} is kept`;
     console.log('info', `${dir}: run ${done.to} is ${isAccepted ? 'accepted as the current one' : `published again${before}`}`);
-    return 0;
   },
+  true,
 );
 
-const remedy = 'name the state folder of its runs with --state-dir';
+function unlogged(dir: string, run: string, stateDir: string): string {
+  const why = `no log of runs in ${stateDir} has run ${run}, so its manifest could not be checked`;
+  return `${dir}: ${why}; name the state folder of its runs with --state-dir`;
+}
 
-export const compact = command(
-  'compact <dir>',
+const compact = tableCommand(
+  'compact',
   'Write the small files of a table as large ones, row for row the same',
-  (yargs) =>
-    tableOptions(yargs)
-      .option('state-dir', stateOption)
-      .example('$0 compact lake/all_leads', 'one file of 128 MB for many of single nights'),
-  async ({ dir, endpoint, stateDir }, context) => {
-    const { console, cwd, signal } = context;
+  (yargs) => yargs.option('state-dir', stateOption).example('$0 compact lake/all_leads', 'one file of 128 MB for many of single nights'),
+  async ({ path, stores }, { dir, stateDir }, { console, cwd, signal }) => {
     const { compactTable } = await import('../../index.js');
-    const { path, stores } = await tableOf({ dir, endpoint }, context);
     const { from, to } = await compactTable(path, { stores, stateDir: fixedPath(stateDir, '--state-dir', cwd), signal });
     console.log('info', `${dir}: ${from === to ? 'no partition has several small files' : `run ${to} has large files for small ones`}`);
-    return 0;
   },
 );
 
-export const verify = command(
-  'verify <dir>',
+const verify = tableCommand(
+  'verify',
   'Compare the files of a table with its manifest, byte by byte',
   (yargs) =>
-    tableOptions(yargs)
+    yargs
       .option('run', { type: 'string', describe: 'A kept run instead of the published one', conflicts: 'manifest' })
       .option('manifest', { type: 'string', describe: 'Manifest of a copied table; DIR is then the folder with the copied files' })
       .option('state-dir', {
@@ -225,10 +231,8 @@ export const verify = command(
       })
       .example('$0 verify lake/leads', 'exits with 65 if anything differs')
       .example('$0 verify backup/leads --manifest backup/leads.manifest.json', 'a copy'),
-  async ({ dir, endpoint, manifest, stateDir: given, run: wanted }, context) => {
-    const { console, cwd } = context;
+  async ({ path, stores }, { dir, manifest, stateDir: given, run: wanted }, { console, cwd }) => {
     const { verifyTable } = await import('../../index.js');
-    const { path, stores } = await tableOf({ dir, endpoint }, context);
     const stateDir = given ?? '.leadstream';
     const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(path, {
       ...{ run: wanted, stores },
@@ -238,15 +242,16 @@ export const verify = command(
     const wrong = differences.map((difference) => `${dir}: ${difference}`);
     if (wrong.length > 0) throw new GateError('E_GATE_VERIFY', wrong);
     if (evidence === 'none' && manifest === undefined) {
-      const unchecked = `${dir}: no log of runs in ${stateDir} has run ${run}, so only files and manifest were compared with each other`;
+      const unchecked = unlogged(dir, run, stateDir);
       // A folder given with the option is expected to have the runs.
       if (given !== undefined) throw new LeadstreamError('E_STATE_LOG', unchecked);
-      console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${unchecked}; ${remedy}`);
+      console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${unchecked}`);
     }
     const counts = `${amountOf(rows, 'row')}, ${amountOf(files, 'file')}, ${amountOf(bytes, 'byte')}`;
     const checked = evidence === 'none' ? 'could not be checked, because no log of runs has it' : 'is the one that the run wrote (SHA-256)';
     const where = movedFrom === undefined ? '' : `, where the table is ${movedFrom}`;
     console.log('info', `${dir}: run ${run} matches its manifest: ${counts}; the manifest ${checked}${where}`);
-    return 0;
   },
 );
+
+export const tableCommands: readonly Command[] = [verify, rollback, compact, runs, files];
