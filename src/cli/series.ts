@@ -33,7 +33,7 @@ export async function runSeries(
   const sets = new TableSets(pipelines);
   // Requests for one file count towards the rate limits of the next.
   const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters(), sets }, around);
-  for (const file of around.broken) await series.skip(file);
+  await series.begin();
   const running: Promise<void>[] = [];
   for (const pipeline of pipelines) {
     // One that waits for the tables of others lets them run.
@@ -47,8 +47,8 @@ export async function runSeries(
 }
 
 class Series {
-  readonly #broken: PipelineDocument[] = [];
-  readonly #endings: PipelineDocument[] = [];
+  /** What was not loaded, and the pipelines. */
+  #documents: readonly PipelineDocument[] = [];
   #failure: ReturnType<typeof descriptionOf> | undefined;
   #stopped = false;
   /** Settles when the ends so far are in the report. */
@@ -61,11 +61,11 @@ class Series {
     private readonly around: SeriesSurroundings,
   ) {}
 
-  async skip({ file, failure }: BrokenFile): Promise<void> {
-    reportFailure(this.context.console, failure);
-    this.#failure ??= descriptionOf(failure);
-    this.#broken.push({ ...documentOf(undefined, this.#failed(failure)), file });
-    await this.#write();
+  async begin(): Promise<void> {
+    const refused = this.around.broken.map(({ file, failure }) => ({ ...documentOf(undefined, this.#failed(failure)), file }));
+    const left = this.pipelines.map(({ name }): PipelineDocument => ({ status: 'not_run', pipeline: name, version }));
+    this.#documents = [...refused, ...left];
+    if (refused.length > 0) await this.#write();
   }
 
   async run(pipeline: Pipeline): Promise<void> {
@@ -78,14 +78,13 @@ class Series {
       document = documentOf(pipeline, { status: 'published', exit: 0 }, report, observed);
     } catch (thrown) {
       const isClosed = await leftByReader(thrown, pipeline);
-      const how = isClosed ? ({ status: 'closed', exit: 0 } as const) : this.#failed(thrown);
+      const how = isClosed ? ({ status: 'closed', exit: 0 } as const) : this.#failed(thrown, pipeline.name);
       document = documentOf(pipeline, how, failedRunOf(thrown), observed);
-      if (!isClosed) this.#note(thrown, pipeline);
     }
     this.#noted = this.#noted.then(async () => {
-      this.#endings.push(document);
+      this.#documents = this.#documents.map((each) => (each.pipeline === pipeline.name ? document : each));
       await this.around.metrics?.ended(pipeline.name, document);
-      if (this.#endings.length < this.pipelines.length) await this.#write();
+      if (this.#isLeft) await this.#write();
     });
     await this.#noted;
   }
@@ -101,7 +100,7 @@ class Series {
       published: names('published'),
       'closed by their reader': names('closed'),
       failed: names('failed'),
-      'not loaded': this.#broken.map(({ file }) => file),
+      'not loaded': this.around.broken.map(({ file }) => file),
       'not run': names('not_run'),
     }).filter(([, which]) => which.length > 0);
     const { code, message = '', help } = this.#failure ?? {};
@@ -111,31 +110,24 @@ class Series {
     return exit;
   }
 
-  #failed(thrown: unknown) {
-    const { code, message, help, exit } = descriptionOf(thrown);
-    return { status: 'failed', exit, error: { code, message: this.context.console.redact(message), help } } as const;
-  }
-
-  #note(thrown: unknown, { name }: Pipeline): void {
+  /** Reports a failure of a pipeline, or of a file that was not loaded. */
+  #failed(thrown: unknown, pipeline?: string) {
     const { console, signal } = this.context;
-    reportFailure(console, thrown, this.#isOne ? undefined : name);
+    reportFailure(console, thrown, this.#isOne ? undefined : pipeline);
     const described = descriptionOf(thrown);
+    const { code, message, help, exit } = described;
     // Every further pipeline would meet these.
-    this.#stopped = signal.aborted || ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'].includes(described.code);
+    this.#stopped = pipeline !== undefined && (signal.aborted || ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'].includes(code));
     if (this.#stopped || !this.#failure || this.#failure.code === 'E_RUN_TOGETHER') this.#failure = described;
+    return { status: 'failed', exit, error: { code, message: console.redact(message), help } } as const;
   }
 
   get #isOne(): boolean {
     return this.pipelines.length + this.around.broken.length === 1;
   }
 
-  get #documents(): readonly PipelineDocument[] {
-    const left = this.pipelines.filter(({ name }) => this.#endings.every((each) => each.pipeline !== name));
-    return [
-      ...this.#broken,
-      ...this.#endings,
-      ...left.map(({ name }): PipelineDocument => ({ status: 'not_run', pipeline: name, version })),
-    ];
+  get #isLeft(): boolean {
+    return this.#documents.some(({ status }) => status === 'not_run');
   }
 
   /** Writes how the series ends if the command gets no further. While any pipeline is left, it is not a success. */
@@ -143,8 +135,7 @@ class Series {
     const pipelines = this.#documents;
     const [only] = pipelines;
     if (this.#isOne && only) return this.around.report.write(only);
-    const isLeft = this.#endings.length < this.pipelines.length;
-    const exit = this.#failure?.exit ?? (isLeft ? catalogue.E_RUN_FAILED.exit : 0);
+    const exit = this.#failure?.exit ?? (this.#isLeft ? catalogue.E_RUN_FAILED.exit : 0);
     await this.around.report.write({ status: exit === 0 ? 'published' : 'failed', version, exit, pipelines });
   }
 }
