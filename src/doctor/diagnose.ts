@@ -38,7 +38,8 @@ async function examine(probe: Probe, connection: ConnectOptions<Collection>, col
   const standard = collections.filter(({ served }) => served === undefined);
   const form = await findCredentials(probe, collections, connection.auth);
   const list = form && standard.length > 0 ? await findCollections(probe, standard) : undefined;
-  const paged = list && (await findPaging(probe, list));
+  const first = list && (await probe.check('first_page', () => findFirstPage(probe, list)));
+  const paged = first && (await probe.check('limit', () => findLimit(probe, list, first)));
   if (paged) {
     await probe.check('end_of_list', async () => probe.add('end_of_list', ...(await findEnd(probe, list, paged))));
     await probe.check('order', () => findOrder(probe, list, paged));
@@ -177,11 +178,6 @@ interface Paged {
   readonly firstPage: number;
   /** Rows per page; of a service, the maximum. */
   readonly limit: number;
-}
-
-async function findPaging(probe: Probe, collection: Collection): Promise<Paged | undefined> {
-  const first = await probe.check('first_page', () => findFirstPage(probe, collection));
-  return first && (await probe.check('limit', () => findLimit(probe, collection, first)));
 }
 
 const sizes = [20, 5, 1];
