@@ -33,12 +33,8 @@ export class ReportFiles {
       try {
         // Credentials leave before anything is escaped: an escaped one would not be found.
         const redacted = JSON.parse(jsonOf(report, { redact: console.redact })) as ReportDocument;
-        const isPage = /\.html?$/i.test(file);
-        await replace(
-          path,
-          isPage ? (await import('./report-page.js')).pageOf(redacted) : `${jsonOf(redacted, { indent: 2 })}\n`,
-          this.stores,
-        );
+        const { pageOf } = await import('./report-page.js');
+        await replace(path, /\.html?$/i.test(file) ? pageOf(redacted) : `${jsonOf(redacted, { indent: 2 })}\n`, this.stores);
       } catch (error) {
         const unaffected = 'what was published and the exit code are unaffected';
         console.log('warn', `the report was not written: --report ${file}: ${reasonOf(error)}; ${unaffected}`);
@@ -47,19 +43,18 @@ export class ReportFiles {
 }
 
 async function refuseForeign(path: string, stores: ObjectStores): Promise<void> {
-  if (beginning.test((await (isRemote(path) ? startOfObject(path, stores) : startOfFile(path))) ?? '')) return;
+  if (beginning.test(await startOf(path, stores))) return;
   throw new LeadstreamError('E_USAGE', `--report ${path}: the existing file is not a report; name another one, or remove it`);
 }
 
-async function startOfObject(path: string, stores: ObjectStores): Promise<string | undefined> {
-  const { store, key } = stores.above(path);
-  return (await store.read(key))?.bytes.toString('latin1', 0, 64);
-}
-
-async function startOfFile(path: string): Promise<string | undefined> {
+async function startOf(path: string, stores: ObjectStores): Promise<string> {
+  if (isRemote(path)) {
+    const { store, key } = stores.above(path);
+    return (await store.read(key))?.bytes.toString('latin1', 0, 64) ?? '';
+  }
   await removeTemporaries(dirname(path), (name) => name === basename(path));
   const found = await stat(path).catch((): Stats | undefined => undefined);
-  if (!found?.isFile()) return undefined;
+  if (!found?.isFile()) return '';
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(64), 0, 64, 0);
@@ -71,9 +66,8 @@ async function startOfFile(path: string): Promise<string | undefined> {
 
 /** Replaces a whole report: a reader finds all of it or none, even if the run is killed. */
 async function replace(path: string, text: string, stores: ObjectStores): Promise<void> {
-  if (isRemote(path)) return put(path, text, stores);
-  const found = await lstat(path);
-  if (!found.isFile()) return put(path, text, stores);
+  const found = isRemote(path) ? undefined : await lstat(path);
+  if (!found?.isFile()) return put(path, text, stores);
   await replaceFile(path, text, found.mode & 0o777).catch(() => put(path, text, stores));
 }
 
