@@ -58,10 +58,6 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
   const parser = commands.reduce((parent, command) => command.add(parent, runner), commonOptions(yargs()));
   // It would format the help of a running command in case it is requested, which takes longer than all the parsing.
   parser.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {};
-  const grammar = (): Grammar => {
-    const { key, alias, array, boolean } = parser.getOptions();
-    return { options: [...Object.keys(key), ...Object.values(alias).flat()], flags: boolean, repeated: array };
-  };
   const parsed = await parser
     .scriptName('leadstream')
     .usage('$0 <command>\n\nReads paged lead collections, joins them and writes them as CSV, Parquet or on stdout.')
@@ -72,14 +68,14 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
     .help()
     .alias({ h: 'help', v: 'version' })
     .completion('completion', 'Print the script that completes commands and options in bash or zsh')
-    .check((values) => valueProblem(values, argv, grammar()) ?? true, true)
+    .check((values) => valueProblem(values, argv, parser.getOptions()) ?? true, true)
     .epilogue(['Exit codes:', ...Object.entries(exitCodes).map(([exit, { meaning }]) => `${exit.padStart(5)}  ${meaning}`)].join('\n'))
     .wrap(width)
     .detectLocale(false)
     .exitProcess(false)
     .fail((message: string | null, error: unknown) => {
       if (error instanceof Error && error.name !== 'YError') throw error;
-      throw new LeadstreamError('E_USAGE', usageProblem(message ?? 'wrong usage', argv, grammar()));
+      throw new LeadstreamError('E_USAGE', usageProblem(message ?? 'wrong usage', argv, parser.getOptions()));
     })
     .parseAsync([...argv], {}, (_error: unknown, _parsed: unknown, output: string) => {
       if (output !== '') shown = `${output}\n`;
@@ -88,18 +84,23 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
 }
 
 /** Names of options: all, those without a value, and those that may be given several times. */
-interface Grammar {
-  readonly options: readonly string[];
-  readonly flags: readonly string[];
-  readonly repeated: readonly string[];
+interface Declared {
+  readonly key: Readonly<Record<string, unknown>>;
+  readonly alias: Readonly<Record<string, readonly string[]>>;
+  readonly boolean: readonly string[];
+  readonly array: readonly string[];
+}
+
+function namesIn({ key, alias }: Declared): readonly string[] {
+  return [...Object.keys(key), ...Object.values(alias).flat()];
 }
 
 /** Names only commands and options: the parser repeats what was typed, and that may be a key typed by mistake. */
-function usageProblem(message: string, words: readonly string[], { options }: Grammar): string {
+function usageProblem(message: string, words: readonly string[], declared: Declared): string {
   const choices = [...message.matchAll(/Argument: ([\w-]+), Given: [^]*?, Choices: (.+)/g)];
   if (choices.length > 0) return choices.map(([, name, known]) => `${name} must be one of ${known}`).join('; ');
   const given = words.flatMap((word) => /^(--?[a-z][\w.-]*)/i.exec(word)?.[1] ?? []);
-  const known = options.map((name) => (name.length === 1 ? `-${name}` : `--${name}`));
+  const known = namesIn(declared).map((name) => (name.length === 1 ? `-${name}` : `--${name}`));
   const unknown = given.find((option) => !known.includes(option));
   if (unknown !== undefined) return `unknown option ${unknown}${didYouMean(unknown, known)}`;
   if (!/^(?:Unknown |Not enough non-option)/.test(message)) return message;
@@ -111,18 +112,15 @@ function usageProblem(message: string, words: readonly string[], { options }: Gr
   return `unknown command${near}`;
 }
 
-function valueProblem(
-  values: Readonly<Record<string, unknown>>,
-  words: readonly string[],
-  { options, flags, repeated }: Grammar,
-): string | undefined {
+function valueProblem(values: Readonly<Record<string, unknown>>, words: readonly string[], declared: Declared): string | undefined {
   if ([values['_']].flat().length > 1) return 'nothing that follows -- is read';
-  for (const name of options) {
+  for (const name of namesIn(declared)) {
+    const isFlag = declared.boolean.includes(name);
     const value = values[name];
     const isBare = words.some((word, at) => word === `--${name}=` || (word === `--${name}` && /^(?:--|$)/.test(words[at + 1] ?? '')));
-    if (Array.isArray(value) && !repeated.includes(name)) return `--${name} is given twice`;
-    if (flags.includes(name) && words.some((word) => word.startsWith(`--${name}=`))) return `--${name} takes no value`;
-    if (!flags.includes(name) && isBare) return `--${name} needs a value`;
+    if (Array.isArray(value) && !declared.array.includes(name)) return `--${name} is given twice`;
+    if (isFlag && words.some((word) => word.startsWith(`--${name}=`))) return `--${name} takes no value`;
+    if (!isFlag && isBare) return `--${name} needs a value`;
     if (Number.isNaN(value)) return `--${name} takes a number`;
   }
   return undefined;
@@ -131,12 +129,7 @@ function valueProblem(
 /** Members of the parser that its types lack. */
 declare module 'yargs' {
   interface Argv<T> {
-    getOptions(): {
-      readonly key: Readonly<Record<string, unknown>>;
-      readonly alias: Readonly<Record<string, readonly string[]>>;
-      readonly array: readonly string[];
-      readonly boolean: readonly string[];
-    };
+    getOptions(): Declared;
     getInternalMethods(): {
       getUsageInstance(): { cacheHelpMessage: () => void };
     };
