@@ -81,10 +81,10 @@ function rowDifferences(at: string, expected: ExpectedRows, received: readonly T
 
 function textDifferences(at: string, expected: string, received: string): readonly Difference[] {
   const [wanted, came] = [expected.split('\n'), received.split('\n')];
-  const line = Array.from({ length: Math.max(wanted.length, came.length) }, (_, index) => index).find(
-    (index) => wanted[index] !== came[index],
+  const lines = Array.from({ length: Math.max(wanted.length, came.length) }, (_, index) =>
+    differing(`${at}, line ${index + 1}`, wanted[index], came[index]),
   );
-  return line === undefined ? [] : [{ at: `${at}, line ${line + 1}`, expected: wanted[line], received: came[line] }];
+  return lines.flat().slice(0, 1);
 }
 
 function differing(at: string, expected: unknown, received: unknown): readonly Difference[] {
@@ -114,10 +114,6 @@ async function fileRows(path: string): Promise<readonly TextRow[] | undefined> {
   const text = await readFile(path, 'utf8');
   if (path.endsWith('.csv')) return (await parseString(text, { headers: true }).toArray()) as readonly TextRow[];
   if (!/\.(?:ndjson|jsonl)$/.test(path)) return undefined;
-  return text.split('\n').flatMap((line) => {
-    const record = line === '' ? null : Object.entries(readJson(Buffer.from(line)) ?? {});
-    return record === null
-      ? []
-      : [Object.fromEntries(record.map(([name, value]) => [name, value instanceof JsonText ? value.text : value]))];
-  });
+  const records = text.split('\n').flatMap((line) => (line === '' ? [] : [Object.entries(readJson(Buffer.from(line)) ?? {})]));
+  return records.map((record) => Object.fromEntries(record.map(([name, value]) => [name, value instanceof JsonText ? value.text : value])));
 }

@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { failureOf, LeadstreamError, stoppedBy } from '../core/index.js';
 import type { Extensions } from '../plan/index.js';
 import type { PipelineTest, TestedPipeline } from '../run/index.js';
@@ -91,18 +92,14 @@ async function outcomeOf(
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
   const { failedRunOf, runPipeline } = await import('../run/index.js');
-  const printed: Buffer[] = [];
-  const stdout = new Writable({
-    write(piece: Buffer, _encoding, done) {
-      printed.push(piece);
-      done();
-    },
-  });
+  const stdout = new PassThrough();
+  const printed = text(stdout);
   const options = { stateDir, stdout, ...(signal && { signal }), ...(now !== undefined && { now: new Date(now) }) };
   const ended = await runPipeline(pipeline, options).then(
     (report) => ({ report, failure: undefined }),
     (thrown: unknown) => ({ report: failedRunOf(thrown), failure: failureOf(thrown) }),
   );
+  stdout.end();
   if (signal?.aborted) throw ended.failure;
-  return { ...ended, rows: rows(), stdout: Buffer.concat(printed).toString() };
+  return { ...ended, rows: rows(), stdout: await printed };
 }

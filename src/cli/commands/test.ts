@@ -1,12 +1,10 @@
-import { amount, catalogue, LeadstreamError, printable, SinkError } from '../../core/index.js';
+import { amount, amountOf, catalogue, LeadstreamError, printable, SinkError } from '../../core/index.js';
 import type { Difference, TestResult, TestResults } from '../../pipeline-tests/index.js';
 import { command, filesNamed, loadPlugins, pluginOption, refuseUnknown, repeated, textOrJson, type CommandContext } from '../command.js';
 import { print } from '../console.js';
 import { descriptionOf, refusedExit, reportFailure } from '../failure.js';
 
 const testFailed = catalogue.E_TEST_FAILED.exit;
-
-type Tested = { readonly file: string } & ({ readonly results: TestResults } | { readonly failure: unknown });
 
 export const test = command(
   'test <files..>',
@@ -24,13 +22,15 @@ export const test = command(
     const { testPipelines } = await import('../../pipeline-tests/index.js');
     const { cwd, console, signal, stdout } = context;
     const own = await loadPlugins(plugin, context);
-    const tested: Tested[] = [];
+    const tested: TestResults[] = [];
+    const documents: object[] = [];
     let exit = 0;
     for (const file of filesNamed(words, cwd)) {
       try {
         const onResult = (result: TestResult) => (format === 'text' ? tell(file, result, context) : undefined);
         const results = await testPipelines(file, { ...own, cwd, only, signal, onResult });
-        tested.push({ file, results });
+        tested.push(results);
+        documents.push({ file, ...results });
         if (!results.ok) exit = exit === 0 ? testFailed : exit;
       } catch (failure) {
         if (signal.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the tests were stopped', { cause: failure });
@@ -39,15 +39,14 @@ export const test = command(
         const failed = reportFailure(console, failure);
         // A problem in a file outweighs a failed test.
         exit = exit === 0 || exit === testFailed ? failed : exit;
-        tested.push({ file, failure });
+        documents.push({ file, ok: false, error: descriptionOf(failure).message });
       }
     }
-    const results = tested.flatMap((each) => ('results' in each ? each.results : []));
-    if (results.length === tested.length) refuseNothing(results, only);
-    if (format === 'json') await print(stdout, `${JSON.stringify(documentOf(tested, exit), undefined, 2)}\n`);
-    const all = results.flatMap(({ tests }) => tests);
+    if (tested.length === documents.length) refuseNothing(tested, only);
+    if (format === 'json') await print(stdout, `${JSON.stringify({ ok: exit === 0, files: documents }, undefined, 2)}\n`);
+    const all = tested.flatMap(({ tests }) => tests);
     const failed = all.filter(({ ok }) => !ok).length;
-    const counts = `${amount(all.length)} ${all.length === 1 ? 'test' : 'tests'}, ${amount(all.length - failed)} passed, ${amount(failed)} failed`;
+    const counts = `${amountOf(all.length, 'test')}, ${amount(all.length - failed)} passed, ${amount(failed)} failed`;
     console.log(exit === 0 ? 'info' : 'error', counts);
     return exit;
   },
@@ -82,12 +81,4 @@ function shown(value: unknown): string {
   const filled =
     typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null)) : value;
   return printable(JSON.stringify(filled));
-}
-
-function documentOf(tested: readonly Tested[], exit: number): object {
-  const files = tested.map((each) => {
-    if ('results' in each) return { file: each.file, ...each.results };
-    return { file: each.file, ok: false, error: descriptionOf(each.failure).message };
-  });
-  return { ok: exit === 0, files };
 }
