@@ -1,7 +1,7 @@
 import { itemAt, type OutputColumn, type Value, SinkError } from '../core/index.js';
 import { KeyMap, type Seen } from '../flow/index.js';
 import { keyOf, type Batch } from '../vector/index.js';
-import { readGroups, type ByteTarget } from '../parquet/index.js';
+import { readExactGroups, type ByteTarget } from '../parquet/index.js';
 import { sha256Text } from '../store/index.js';
 import type { Landing } from './landing.js';
 
@@ -86,7 +86,7 @@ function keysIn(bytes: Buffer | undefined, sha256: string): KeyMap | undefined {
 }
 
 async function addFile(keys: KeyMap, table: string, path: string, key: readonly string[]): Promise<void> {
-  for await (const rows of readGroups(path)) {
+  for await (const rows of readExactGroups(path)) {
     for (const row of rows) {
       const text = keyOf(key.map((name) => row[name] ?? null));
       if (text !== undefined && keys.see(text, contentOf(Object.entries(row).sort(byName))) === 'new') continue;

@@ -93,10 +93,17 @@ const taken = object({ path: filledText, columns: texts() }, ['path']);
 export function readGroups(path: string, columns?: readonly string[]): AsyncIterable<readonly Row[]> {
   checkUsage('readGroups', taken, { path, columns });
   const wanted = columns && [...columns];
-  return { [Symbol.asyncIterator]: () => groupsOf(path, wanted) };
+  return { [Symbol.asyncIterator]: () => groupsOf(path, wanted, exactTexts) };
 }
 
-async function* groupsOf(path: string, columns: readonly string[] | undefined): AsyncGenerator<readonly Row[], void> {
+/** As `readGroups`; instants that milliseconds do not hold are texts, because two of them could be one `Date`. Only other programs write such ones. */
+export function readExactGroups(path: string): AsyncIterable<readonly Row[]> {
+  const exact = (perMs: bigint) => (value: bigint) => (value % perMs === 0n ? new Date(Number(value / perMs)) : String(value));
+  const instants = { timestampFromMicroseconds: exact(1000n), timestampFromNanoseconds: exact(1_000_000n) };
+  return groupsOf(path, undefined, { ...exactTexts, ...instants });
+}
+
+async function* groupsOf(path: string, columns: readonly string[] | undefined, parsers: object): AsyncGenerator<readonly Row[], void> {
   const { file, metadata } = await opened(path, columns);
   const [{ parquetReadObjects }, { decompress }, { gunzipSync }] = await Promise.all([import('hyparquet'), zstd(), import('node:zlib')]);
   const compressors = { GZIP: (bytes: Uint8Array) => gunzipSync(bytes), ZSTD: decompress };
@@ -104,7 +111,7 @@ async function* groupsOf(path: string, columns: readonly string[] | undefined): 
   for (const group of metadata.row_groups) {
     const rowEnd = rowStart + Number(group.num_rows);
     const wanted = { rowStart, rowEnd, ...(columns && { columns: [...columns] }) };
-    yield await parquetReadObjects({ file, metadata, compressors, parsers: exactTexts, ...wanted }).catch((failure: unknown) => {
+    yield await parquetReadObjects({ file, metadata, compressors, parsers, ...wanted }).catch((failure: unknown) => {
       throw unreadable(path, failure);
     });
     rowStart = rowEnd;

@@ -44,7 +44,7 @@ function partsOf({ fields }: Schema, spec: PartitionSpec) {
 }
 
 /** Returns the folder that a partition has in our names; `undefined` for transforms that we do not write. */
-export function folderOf(metadata: TableMetadata, specId: number, { partition }: DataFile): string | undefined {
+export function folderOf(metadata: TableMetadata, specId: number, { partition }: Pick<DataFile, 'partition'>): string | undefined {
   const spec = metadata['partition-specs'].find((each) => each['spec-id'] === specId);
   const fields = metadata.schemas.flatMap((schema) => schema.fields);
   const values = Object.values(partition);

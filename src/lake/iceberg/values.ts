@@ -38,7 +38,8 @@ export function avroValue(value: Value, type: PrimitiveType): string | boolean |
 export function valueOf(value: unknown, type: DeclaredType): Value {
   if (typeof value === 'bigint' || typeof value === 'number') {
     if (type === 'date') return new Date(Number(value) * msPerDay);
-    if (type === 'timestamp') return new Date(Number(BigInt(value) / 1000n));
+    // One between two milliseconds, by another program, must not be taken for the one before it.
+    if (type === 'timestamp') return BigInt(value) % 1000n === 0n ? new Date(Number(BigInt(value) / 1000n)) : String(value);
     return type === 'integer' ? BigInt(value) : Number(value);
   }
   return typeof value === 'string' || typeof value === 'boolean' ? value : null;

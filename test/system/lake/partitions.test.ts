@@ -5,12 +5,15 @@ import fc from 'fast-check';
 import { parquetSink } from '../../../src/sinks/parquet.js';
 import { parquetMetadataAsync, asyncBufferFromFile } from 'hyparquet';
 import type { DeclaredType, Row, Value } from '../../../src/core/index.js';
+import { folderOf as icebergFolderOf } from '../../../src/lake/iceberg/data-files.js';
+import { applied } from '../../../src/lake/iceberg/file-catalog.js';
+import { indexOf } from '../../../src/lake/keys.js';
 import { notForFolder, partitionBy } from '../../../src/lake/partitions.js';
-import { FlatVector } from '../../../src/vector/index.js';
+import { FlatVector, keyOf } from '../../../src/vector/index.js';
 import { Batch } from '../../../src/vector/record-batch.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { verifyTable } from '../../../src/lake/index.js';
-import { output, publishedManifest } from '../../support/parquet-files.js';
+import { emptyManifest, output, publishedManifest } from '../../support/parquet-files.js';
 import { pageOf } from '../../support/pages.js';
 import { column, elsewhere, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
@@ -375,4 +378,36 @@ describe('for Iceberg', () => {
 test('a partition of Delta is never an empty text, which it takes for null', () => {
   const refusals = ['', null, 'x'].map((value) => notForFolder('state', value, 'text', 'delta'));
   expect(refusals).toEqual(['is empty, which Delta takes for null in a column of partition_by', undefined, undefined]);
+});
+
+describe('instants of other programs that milliseconds do not hold', () => {
+  const instants = ['00:00:00', '00:00:00.000001', '00:00:00.001'];
+
+  test('are keys of their own', async () => {
+    const file = join(await temporaryFolder(), 'others.parquet');
+    const rows = instants.map((time) => `SELECT TIMESTAMPTZ '2024-05-05 ${time}Z' AS ts`).join(' UNION ALL ');
+    await duckdb(`COPY (${rows}) TO '${file}' (FORMAT parquet)`);
+    const before = { ...emptyManifest, schema: [output('ts', 'timestamp')], rows: 3, files: [{ name: file, rows: 3, bytes: 1 }] };
+    const landing = {
+      path: 't',
+      before,
+      keys: () => Promise.resolve(undefined),
+      reading: <T>(_: string, work: (path: string) => T) => work(file),
+    };
+    const index = await indexOf(landing, ['ts']);
+    const seen = (time: string) => index.see(keyOf([new Date(`2024-05-05T${time}Z`)]) ?? '', ['ts', Date.parse(`2024-05-05T${time}Z`)]);
+    expect([index.rows, seen('00:00:00'), seen('00:00:00.001'), seen('00:00:00.002')]).toEqual([3, 'same', 'same', 'new']);
+  });
+
+  test('are partitions of their own', () => {
+    const schema = { type: 'struct' as const, 'schema-id': 0, fields: [{ id: 1, name: 'ts', required: false, type: 'timestamptz' }] };
+    const spec = { 'spec-id': 0, fields: [{ 'source-id': 1, 'field-id': 1000, name: 'ts', transform: 'identity' }] };
+    const metadata = applied(undefined, [
+      { action: 'add-schema', schema, 'last-column-id': 1 },
+      { action: 'add-spec', spec },
+    ]);
+    const micros = instants.map((time) => BigInt(Date.parse(`2024-05-05T${time.slice(0, 12)}Z`)) * 1000n + BigInt(time.slice(12) || 0));
+    const folders = micros.map((ts) => icebergFolderOf(metadata, 0, { partition: { ts } }));
+    expect(new Set(folders).size).toBe(3);
+  });
 });
