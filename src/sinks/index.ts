@@ -4,16 +4,7 @@ import { parquetSink } from './parquet.js';
 import type { SinkDefinition } from './sink.js';
 import { stdoutSink } from './stdout.js';
 
-export {
-  customSinkOf,
-  defineSink,
-  type CustomSink,
-  type CustomSinkContext,
-  type CustomWriter,
-  type SinkDeclaration,
-  type ToCommit,
-  type WrittenRow,
-} from './custom.js';
+export * from './custom.js';
 export { csv, type CsvOptions } from './csv.js';
 export { ndjson, type NdjsonOptions } from './ndjson.js';
 export { outputAt, outputPath } from './options.js';
