@@ -49,9 +49,9 @@ export function compileExpression(
   start: Start = unknownStart,
 ): Expression | ExpressionProblem {
   const runtime = runtimeOver(columns, start);
-  const typing = typingOver(columns);
   const check = runtime.check(written);
-  if (!check.valid) return invalid(written, check.error, columns, typing);
+  if (!check.valid) return invalid(written, check.error, columns);
+  const typing = typingOver(columns);
   const source = readAsDeclared(written, runtime.parse(written).ast, columns, (part) => typing.check(part).type);
   const program = runtime.parse(source);
   const nodes = [...nodesIn(program.ast)];
@@ -150,10 +150,10 @@ function checked(source: string, input: readonly Column[]): Expression | Express
   return result;
 }
 
-function unknownIn({ kind, name, known }: Required<ExpressionProblem>['unknown'], plan: PlanContext, made: readonly string[]): string {
-  if (kind === 'field' && made.includes(name))
+function unknownIn({ name, known }: Required<ExpressionProblem>['unknown'], plan: PlanContext, made: readonly string[]): string {
+  if (made.includes(name))
     return `field '${name}' is added by this step; an expression sees the row before the step, so add '${name}' in an earlier derive`;
-  return unknownName(kind, name, known, plan);
+  return unknownName('field', name, known, plan);
 }
 
 export function openExpression(source: string, { input = [], at, firstStart }: StepRuntime): Expression {

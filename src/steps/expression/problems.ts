@@ -1,35 +1,24 @@
-import { ParseError, type ASTNode, type Environment, type TypeCheckResult } from '@marcbachmann/cel-js';
+import { ParseError, type ASTNode, type TypeCheckResult } from '@marcbachmann/cel-js';
 import { expectations, parserOf, type Column, type Warning } from '../../core/index.js';
 import { comprehensions, isNode, nodesIn } from './environment.js';
 import { functions, readers } from './functions.js';
 
 export interface ExpressionProblem {
   readonly message: string;
-  /** The unknown name, with the names that may have been meant. */
-  readonly unknown?: { readonly kind: 'field' | 'function'; readonly name: string; readonly known: readonly string[] };
+  /** The unknown field, with the names that may have been meant. */
+  readonly unknown?: { readonly name: string; readonly known: readonly string[] };
 }
 
-/** Explains why an expression cannot be read, in the checker's words. @param typing The environment for type checks. */
-export function invalid(
-  source: string,
-  error: TypeCheckResult['error'],
-  columns: readonly Column[],
-  typing: Environment,
-): ExpressionProblem {
+/** Explains why an expression cannot be read, in the checker's words. */
+export function invalid(source: string, error: TypeCheckResult['error'], columns: readonly Column[]): ExpressionProblem {
   // The parser passes on a stack overflow, which its types do not include.
   if (error === undefined || error instanceof RangeError) return { message: 'cannot be read; it is too deep' };
   const message = error.summary;
   if (error instanceof ParseError) return { message: slip(source, error.range?.start ?? 0) ?? message };
   const field = /^Unknown variable: (\S+)/.exec(message)?.[1];
-  if (field !== undefined) {
-    const ours = Object.keys(functions).map((name) => `${name}()`);
-    const known = [...columns.map(({ name }) => name), 'null', 'true', 'false', ...ours];
-    return { message, unknown: { kind: 'field', name: field, known } };
-  }
-  const [, receiver, name] = /^found no matching overload for '(?:([\w.<>, ]+)\.)?(\w+)\(/.exec(message) ?? [];
-  const callable = typing.getDefinitions().functions.filter(({ receiverType }) => (receiverType === null) === (receiver === undefined));
-  const known = [...new Set(callable.map((each) => each.name))];
-  return name === undefined || known.includes(name) ? { message } : { message, unknown: { kind: 'function', name, known } };
+  if (field === undefined) return { message };
+  const ours = Object.keys(functions).map((name) => `${name}()`);
+  return { message, unknown: { name: field, known: [...columns.map(({ name }) => name), 'null', 'true', 'false', ...ours] } };
 }
 
 /** Says what to write for operators of SQL. Of other words the parser names a letter. */
@@ -134,10 +123,7 @@ function textsIn(part: unknown): readonly ASTNode[] {
 
 function misread({ name, type }: Column, reader: string): Warning | undefined {
   if (!strict.has(reader) || readers[type] === reader) return undefined;
-  return {
-    code: 'W_SPEC_TEXT',
-    message: `${name} is ${expectations[type]}, which ${reader}() does not read; use ${readers[type]}(${name})`,
-  };
+  return textual(`${name} is ${expectations[type]}, which ${reader}() does not read; use ${readers[type]}(${name})`);
 }
 
 /** @param texts What the text of a column is compared with. */
@@ -150,15 +136,16 @@ function compared({ name, type }: Column, op: string, texts: readonly ASTNode[])
       message: `${name} is a flag and arrives as yes, Yes, 1 and other words, of which its text finds only some; ${remedy}`,
     };
   if (op.startsWith('<') || op.startsWith('>'))
-    return {
-      code: 'W_SPEC_TEXT',
-      message: `${name} is text here and is compared character by character ('9' is greater than '18'); ${remedy}`,
-    };
+    return textual(`${name} is text here and is compared character by character ('9' is greater than '18'); ${remedy}`);
   const fits = searches.has(op)
     ? (text: string) => type !== 'timestamp' && /^[-+]?\d*\.?\d*$/.test(text)
     : (text: string) => parserOf(type)(text) !== undefined;
   const literals = texts.flatMap((text) => (text.op === 'value' && typeof text.args === 'string' ? [text.args] : []));
   const wrong = literals.find((text) => !fits(text));
   if (wrong === undefined) return undefined;
-  return { code: 'W_SPEC_TEXT', message: `${name} arrives as ${expectations[type]}, so its text never is or has '${wrong}'; ${remedy}` };
+  return textual(`${name} arrives as ${expectations[type]}, so its text never is or has '${wrong}'; ${remedy}`);
+}
+
+function textual(message: string): Warning {
+  return { code: 'W_SPEC_TEXT', message };
 }
