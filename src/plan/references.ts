@@ -91,7 +91,7 @@ export class Resolver {
 const misplaced = 'this is a credential, which is accepted only under service.auth, as a reference';
 
 function isSecret(path: Path): boolean {
-  if (path[1] === 'webhook') return hookNames.some((name) => name === path[0]);
+  if (hookNames.some((name) => name === path[0])) return true;
   if (path[0] === 'to') return path.at(-2) === 'catalog' && ['token', 'credential'].includes(String(path.at(-1)));
   return path[0] === 'service' && path[1] === 'auth' && privacyAt(path.slice(2)) !== 'plain';
 }
@@ -144,11 +144,12 @@ export interface FileCredentials {
 export function credentialsIn(documents: readonly unknown[], from: ReferenceSource): FileCredentials {
   const names = new Set(secretVariables.map((name) => `variable ${name}`));
   const values = secretVariables.map((name) => from.env[name] ?? '');
-  for (const { text, isSearched } of documents.flatMap(credentialTexts)) {
-    const found = referenceIn(text);
+  for (const { path, text } of documents.flatMap((document) => textsIn(document))) {
+    const found = isSecret(path) && referenceIn(text);
     if (!found) continue;
     names.add(`${found.kind} ${found.kind === 'file' ? resolve(from.baseDir, found.name) : found.name}`);
-    if (isSearched) values.push(found.kind === 'file' ? (from.read(found.name) ?? '') : (from.env[found.name] ?? ''));
+    const isKey = path[0] !== 'service' || privacyAt(path.slice(2)) === 'secret';
+    if (isKey) values.push(found.kind === 'file' ? (from.read(found.name) ?? '') : (from.env[found.name] ?? ''));
   }
   // A shorter value is not a key, and would be found everywhere.
   const keys = values.filter((value) => value.length >= minSecretLength);
@@ -157,15 +158,6 @@ export function credentialsIn(documents: readonly unknown[], from: ReferenceSour
     within: (text) => keys.some((key) => text.includes(key)),
     redact: createRedactor(keys),
   };
-}
-
-function credentialTexts(document: unknown): readonly { readonly text: string; readonly isSearched: boolean }[] {
-  const account = textsIn(getIn(document, ['service', 'auth'])).map(({ path, text }) => ({ text, privacy: privacyAt(path) }));
-  return [
-    ...account.flatMap(({ text, privacy }) => (privacy === 'plain' ? [] : [{ text, isSearched: privacy === 'secret' }])),
-    ...sinkCredentials(document).map((text) => ({ text, isSearched: true })),
-    ...hookNames.flatMap((name) => textsIn(getIn(document, [name])).map(({ text }) => ({ text, isSearched: true }))),
-  ];
 }
 
 /** Returns the credentials of sinks in a document: references, or their values if these are resolved. */
