@@ -72,22 +72,20 @@ export function accountOf(credentials: Credentials): Readonly<Record<string, str
 
 /** Returns the values that texts are searched for: keys. The user id, which may be a small number, is withheld by its places instead. */
 export function secretsOf(credentials: Credentials): readonly string[] {
-  return [placed(credentials).key.value];
+  return [keyOf(credentials).value];
 }
 
-export function keyField(credentials: Credentials): string {
-  return placed(credentials).key.name;
-}
-
-/** Describes what is wrong with the key, if it is too short, or has quotes or white space around it that came from where it is stored. */
-export function keyProblem(credentials: Credentials): { readonly field: string; readonly message: string } | undefined {
-  const { name, field, value } = placed(credentials).key;
-  const message = field.problem(value);
-  return message === undefined ? undefined : { field: name, message };
+/** Returns the key. `problem`: it is too short, or has quotes or white space around it that came from where it is stored. */
+export function keyOf(credentials: Credentials) {
+  const { fields, values } = placed(credentials);
+  const keys = Object.entries(fields).filter(([, { privacy }]) => privacy === 'secret');
+  const [field, { problem }] = itemAt(keys, 0);
+  const value = values[field] ?? '';
+  return { field, value, problem: problem(value) };
 }
 
 export function withKey(credentials: Credentials, other: string): Credentials {
-  return { ...credentials, [keyField(credentials)]: other };
+  return { ...credentials, [keyOf(credentials).field]: other };
 }
 
 /** Describes what is wrong with the credentials that a program gives, in words that follow their name and reveal no value. */
@@ -122,10 +120,7 @@ function formOf(auth: unknown): { readonly form: CredentialForm; readonly values
 function placed(credentials: Credentials) {
   const found = formOf(credentials);
   if (!found) throw new Error('these credentials match no known form');
-  const { fields, headers } = found.form;
-  const keys = Object.entries(fields).filter(([, { privacy }]) => privacy === 'secret');
-  const [name, field] = itemAt(keys, 0);
-  return { headers, values: found.values, key: { name, field, value: found.values[name] ?? '' } };
+  return { ...found.form, values: found.values };
 }
 
 /** A short key would be found in other words; a key with anything around it would be refused by the service, for an unclear reason. */

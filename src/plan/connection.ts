@@ -1,6 +1,6 @@
 import { defined, warnProcess } from '../core/index.js';
 import { addressProblem } from '../options/index.js';
-import { keyProblem, proxyIn, wrongOption, type Credentials } from '../http/index.js';
+import { keyOf, proxyIn, wrongOption, type Credentials } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
 import type { Environment, Problem, SpecWarning, Unset } from './references.js';
 import type { ServiceSpec } from './spec.js';
@@ -55,12 +55,9 @@ export function connectionOf(
   const isOfFile = service?.base_url !== undefined || service?.auth !== undefined;
   const reached = isOfFile ? accountOf(service, problem) : accountFrom(env, problem, unset);
   if (reached === undefined) return undefined;
-  const wrong = keyProblem(reached.auth);
-  if (wrong)
-    problem(
-      isOfFile ? ['service', 'auth', wrong.field] : [],
-      `the ${isOfFile ? 'key' : `${wrong.field} in the environment`} ${wrong.message}`,
-    );
+  const { field, problem: flaw } = keyOf(reached.auth);
+  if (flaw !== undefined && isOfFile) problem(['service', 'auth', field], `the key ${flaw}`);
+  else if (flaw !== undefined) problem([], `the ${field} in the environment ${flaw}`);
   const way = proxyIn(reached.baseUrl, env);
   if (way.problem !== undefined) problem([], way.problem);
   if (way.warning) warn([], way.warning);

@@ -5,8 +5,7 @@ import {
   credentialForms,
   credentialsProblem,
   headersOf,
-  keyField,
-  keyProblem,
+  keyOf,
   privacyAt,
   queryOf,
   secretsOf,
@@ -28,7 +27,7 @@ describe.each(Object.entries(samples))('%s', (_name, credentials) => {
   test('is taken in code and in a file', () => {
     expect(credentialsProblem(credentials)).toBeUndefined();
     expect(authShape().parse(credentials)).toEqual(credentials);
-    expect(keyProblem(credentials)).toBeUndefined();
+    expect(keyOf(credentials).problem).toBeUndefined();
   });
 
   test('puts nothing on the wire that is not redacted, but for what is withheld by its place', () => {
@@ -48,8 +47,12 @@ describe.each(Object.entries(samples))('%s', (_name, credentials) => {
 
   test('is refused with a key that is none, by the field of the key', () => {
     const short = withKey(credentials, 'short');
-    expect(credentialsProblem(short)).toContain(`${keyField(credentials)} is shorter than 8 characters`);
-    expect(keyProblem(short)).toMatchObject({ field: keyField(credentials) });
+    expect(credentialsProblem(short)).toContain(`${keyOf(credentials).field} is shorter than 8 characters`);
+    expect(keyOf(short)).toEqual({
+      field: keyOf(credentials).field,
+      value: 'short',
+      problem: expect.stringContaining('is shorter than 8'),
+    });
   });
 });
 
