@@ -57,7 +57,12 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
   const plan = registry && planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry, queries }, issues);
   const ofEnvironment: Problem = (path, ...said) => (path.length > 0 ? problem : issues.referenceProblem)(path, ...said);
   const connection = shape && connectionOf(shape.service, env, ofEnvironment, unset, issues.warn);
-  const rejects = parts.rejects && rejectsOf(parts.rejects, chain, { baseDir, pipeline }, problem);
+  const rejects = parts.rejects && rejectsOf(parts.rejects, chain, { baseDir, pipeline });
+  const outputs = outputsOf(chain, rejects);
+  outputs.forEach(({ path, place }, index) => {
+    const first = outputs.slice(0, index).find((other) => collide(path, other.path));
+    if (first) problem(place, `${path ?? 'stdout'} is the output of to[${first.place[1]}], or overlaps it; write somewhere else`);
+  });
   const hooks = shape && hooksOf(shape, env, problem, issues.warn);
   if (parts.on_new_field === 'restart' && chain.sinks.some(({ definition }) => definition.prints))
     problem(
@@ -74,8 +79,7 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
   });
   const isRight = shape && plan && connection && rejects && hooks && issues.all.length === 0 && issues.unset.length === 0;
   return {
-    ...{ document, name: parts.name, plan, together, tests, issues, advice: own?.flatMap((each) => tiedIn(each, document)) ?? [] },
-    outputs: outputsOf(chain, rejects),
+    ...{ document, name: parts.name, outputs, plan, together, tests, issues, advice: own?.flatMap((each) => tiedIn(each, document)) ?? [] },
     pipeline: isRight
       ? pipelineOf(shape, { plan, connection, rejects, hooks, warnings }, from, { written: document.value, resolved })
       : undefined,
@@ -161,7 +165,6 @@ function rejectsOf(
   { path: own, max, rows }: PipelineShape['rejects'],
   { sinks }: Chain,
   { baseDir, pipeline }: { readonly baseDir: string; readonly pipeline: string },
-  problem: Problem,
 ): RejectsPlan {
   function pathOf(names: PathNames): string | undefined {
     if (own !== undefined) return outputAt(own, { baseDir, names });
@@ -169,10 +172,7 @@ function rejectsOf(
     return first && `${first}.rejects.ndjson`;
   }
 
-  const path = pathOf(unfilled(pipeline));
-  if (path !== undefined && sinks.some(({ output }) => output !== undefined && collide(output, path)))
-    problem(['rejects', 'path'], `a sink writes to ${path}; choose another file for the rejects`);
-  return { path, pathOf, max, rows };
+  return { path: pathOf(unfilled(pipeline)), pathOf, max, rows };
 }
 
 interface CheckMode {

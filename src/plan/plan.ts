@@ -67,7 +67,6 @@ export function bindChain({ steps = [], to }: ChainShape, around: Surroundings, 
     const output = bound?.definition.output(bound.config, { baseDir, names: unfilled(pipeline) });
     return bound ? [{ ...bound, index, output }] : [];
   });
-  refuseSharedOutputs(sinks, problem);
   return { steps: steps.map((entry, index) => entry && bindEntry(entry, ['steps', index], definitions.steps, around, problem)), sinks };
 }
 
@@ -201,27 +200,16 @@ function refuseLimits(expect: Expect, stop: PlannedStep | undefined, problem: Pr
       );
 }
 
-function refuseSharedOutputs(planned: readonly PlannedSink[], problem: Problem): void {
-  planned.forEach(({ output, index, definition: { prints, name } }) => {
-    const first = planned.find((other) =>
-      prints ? other.definition.prints : output !== undefined && other.output !== undefined && collide(other.output, output),
-    );
-    if (!first || first.index >= index) return;
-    const message = prints ? 'only one sink can write to stdout' : `to[${first.index}] writes to the same or an overlapping path`;
-    problem(['to', index, name], message);
-  });
-}
-
-/** Returns whether writing one absolute path would write over or into the other, on any day and through any links. */
-export function collide(a: string, b: string): boolean {
+/** Returns whether writing one absolute path would write over or into the other, on any day and through any links. `undefined` is stdout. */
+export function collide(a: string | undefined, b: string | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
   const days = ['2000-01-01', ...[a, b].flatMap((path) => path.match(/\d{4}-\d{2}-\d{2}/g) ?? [])];
   return days.some((day) => overlap(a.replaceAll(dayTemplate, day), b.replaceAll(dayTemplate, day)));
 }
 
-/** Returns whether two absolute paths of different runs collide: no two runs have the same id. `undefined` is stdout. */
+/** Returns whether the same is true of different runs: no two have the same id. */
 export function collideAcrossRuns(a: string | undefined, b: string | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  return !(a.includes(runTemplate) && b.includes(runTemplate)) && collide(a, b);
+  return !(a?.includes(runTemplate) && b?.includes(runTemplate)) && collide(a, b);
 }
 
 export function unfilled(pipeline: string): PathNames {
