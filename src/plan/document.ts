@@ -201,24 +201,20 @@ export const inheritedKeys: readonly string[] = ['service', 'collections', 'reje
 function misplacedDefaults(documents: readonly Document[]): readonly Trouble[] {
   return documents.flatMap((document, index) => {
     if (!isMap(document.contents) || !document.has('defaults')) return [];
-    return document.contents.items.flatMap(({ key, value }) => {
-      const name = nameIn(key);
-      const misplaced = `'${name}' is misplaced: defaults are alone in the first document of a file, and pipelines follow after a line of ---`;
-      if (index > 0 ? name === 'defaults' : name !== 'defaults') return [troubleAt(key, misplaced)];
-      if (index > 0) return [];
-      if (!isMap(value)) return [troubleAt(key, "'defaults' is a map of what pipelines inherit")];
-      const others = value.items.filter((pair) => !inheritedKeys.includes(nameIn(pair.key)));
-      return others.map((pair) => troubleAt(pair.key, unknownName('key', nameIn(pair.key), inheritedKeys)));
-    });
+    const trouble = (path: Path, message: string) => ({ offset: offsetOf(document, path, true), message });
+    const where = 'defaults are alone in the first document of a file, and pipelines follow after a line of ---';
+    const misplaced = namesIn(document.contents).filter((name) => (index > 0 ? name === 'defaults' : name !== 'defaults'));
+    const found = misplaced.map((name) => trouble([name], `'${name}' is misplaced: ${where}`));
+    if (index > 0) return found;
+    const defaults = document.get('defaults', true);
+    if (!isMap(defaults)) return [...found, trouble(['defaults'], "'defaults' is a map of what pipelines inherit")];
+    const others = namesIn(defaults).filter((name) => !inheritedKeys.includes(name));
+    return [...found, ...others.map((name) => trouble(['defaults', name], unknownName('key', name, inheritedKeys)))];
   });
 }
 
-function nameIn(key: unknown): string {
-  return isScalar(key) ? String(key.value) : '';
-}
-
-function troubleAt(key: unknown, message: string): Trouble {
-  return { offset: (isNode(key) ? key.range?.[0] : undefined) ?? 0, message };
+function namesIn({ items }: YAMLMap): readonly string[] {
+  return items.map(({ key }) => (isScalar(key) ? String(key.value) : ''));
 }
 
 /** Copies values of `defaults` into a map, key by key. Its own values take precedence, its account as a whole, and null excludes one. */
