@@ -5,7 +5,7 @@ import type { ListRequest } from './fetch/reader.js';
 import { isNotFound } from './fetch/request.js';
 import { isPlainFailure, noRows, isViolation, refused, warn, type PagingOptions, type ListReader } from './paging.js';
 import { fingerprintOf, namesOf } from './seen-rows.js';
-import { task } from '../flow/index.js';
+import { task, type Ask } from '../flow/index.js';
 
 /**
  * Determines how a service pages a list: a cap below the limit requested, pages where the document describes none, and a page before the
@@ -13,23 +13,19 @@ import { task } from '../flow/index.js';
  * unless a second page has other rows.
  */
 export function openList(reader: ListReader, options: PagingOptions): Observable<Pages | RecordBatch> {
-  if (reader.collection.paged) return openPaged(reader, reader.limit, options);
-  return reader.request({}).pipe(
-    switchMap(({ batch: all }) => {
+  return task(async (ask) => {
+    if (!reader.collection.paged) {
+      const { batch: all } = await ask(reader.request({}));
       // The owner declares that the list has no pages, and it may not accept parameters.
-      if (all.length === 0 || reader.collection.served) return of(all);
-      return hasMorePages(reader, all).pipe(
-        switchMap((paged) => {
-          if (!paged) return of(all);
-          warn(reader, options, 'W_SOURCE_PAGED', 'the service returns this list in pages');
-          reader.findings.recount();
-          return openPaged(reader, reader.limit, options);
-        }),
-      );
-    }),
-  );
+      if (all.length === 0 || reader.collection.served || !(await hasMorePages(ask, reader, all))) return all;
+      warn(reader, options, 'W_SOURCE_PAGED', 'the service returns this list in pages');
+      reader.findings.recount();
+    }
+    return ask(openPaged(reader, reader.limit, options));
+  });
 }
 
+/** @param learned Whether the limit is the number of rows that the service returned for a larger one. */
 export function openPaged(reader: ListReader, limit: number, options: PagingOptions, learned = false): Observable<Pages> {
   const firstPage = options.firstPage ?? 1;
   const request: Requesting = (asked) =>
@@ -40,88 +36,66 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
         return isBehind ? of(RecordBatch.empty) : throwError(() => error);
       }),
     );
-  const seeds = new Map<number, RecordBatch>();
-  const read = (page: number, fresh = false) => request({ page, limit, fresh }).pipe(tap((batch) => seeds.set(page, batch)));
-  const list = () => new Pages(reader, request, firstPage, limit, seeds, options.maxPages ?? Infinity);
+  return task(async (ask) => {
+    const seeds = new Map<number, RecordBatch>();
+    const read = (page: number, fresh = false) => ask(request({ page, limit, fresh }).pipe(tap((batch) => seeds.set(page, batch))));
+    const probe = (page: number, size = limit) => request({ page, limit: size, purpose: 'probe' });
+    const list = new Pages(reader, request, firstPage, limit, seeds, options.maxPages ?? Infinity);
 
-  return read(firstPage).pipe(
-    switchMap((first) => {
-      const opened$ =
-        first.length === 0 || first.length === limit
-          ? of(list())
-          : read(firstPage + 1).pipe(
-              switchMap((second) => (first.length < limit ? afterShortPage(first, second) : afterLongPage(first, second))),
-            );
-      return options.firstPage === undefined && !learned ? refusePageBefore(first).pipe(switchMap(() => opened$)) : opened$;
-    }),
-  );
+    const first = await read(firstPage);
+    if (options.firstPage === undefined && !learned) await refusePageBefore(firstPage, first, (page) => ask(probe(page)), reader, options);
+    if (first.length === 0 || first.length === limit) return list;
+    const second = await read(firstPage + 1);
+    const requested = `requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(first.length)}`;
 
-  /** Refuses a page before the first one with rows that are not on the first one either when it is read again: they would be lost. */
-  function refusePageBefore(first: RecordBatch): Observable<unknown> {
-    const before = firstPage - 1;
-    const namesOn = (page: number) => request({ page, limit, purpose: 'probe' }).pipe(map((batch) => namesIn(reader, batch)));
-    return namesOn(before).pipe(
-      // Any failure of a missing page can mean that there is no page, but an outage is no answer.
-      catchError((error: unknown) => {
-        if (!isPlainFailure(error)) return throwError(() => error);
-        if (!isViolation(error)) {
-          const what = `page ${before} could not be requested, so whether the list begins there is unknown; set service.first_page`;
-          warn(reader, options, 'W_SOURCE_UNCHECKED', what);
-        }
-        return of([]);
-      }),
-      switchMap(([row]) => {
-        // By its key: other fields may differ each time.
-        if (row === undefined || namesIn(reader, first).includes(row)) return of(true);
-        return namesOn(firstPage).pipe(map((now) => now.includes(row)));
-      }),
-      tap((same) => {
-        if (!same) throw refused(reader, 'E_SOURCE_FIRST_PAGE', `page ${before} has rows that page ${firstPage} does not have`);
-      }),
-    );
-  }
-
-  /** Handles a short first page: if others follow that are no longer, there is a cap, and a cap may move the borders of all pages. */
-  function afterShortPage(first: RecordBatch, second: RecordBatch): Observable<Pages> {
-    const isMore = second.length > 0 && fingerprintOf(first) !== fingerprintOf(second);
-    if (isMore && learned) {
-      const what = `${requested(first)} and has more after them; rows between the pages would be missed`;
-      throw refused(reader, 'E_SOURCE_ORDER', what);
+    if (first.length > limit) {
+      const beyond = first.filter((row) => row >= limit);
+      if (fingerprintOf(beyond) !== fingerprintOf(second.filter((row) => row < beyond.length))) return list;
+      // Rows may have been added before the second page meanwhile.
+      if (fingerprintOf(await ask(probe(firstPage))) !== fingerprintOf(first)) return list;
+      const what = `${requested}, and the next page begins with row ${limit + 1} of them`;
+      throw refused(reader, 'E_SOURCE_ORDER', `${what}; set service.limit if the service has a page size of its own`);
     }
-    // A longer second page contradicts a cap: the first page lacks rows, perhaps only once.
-    if (isMore) return second.length > first.length ? read(firstPage, true).pipe(map(list)) : capped(first);
-    if (learned) return of(list());
-    // The next page already read began at the offset of the full limit; with the length of this one it begins where this one ends.
-    const known = new Set(namesIn(reader, first));
-    return request({ page: firstPage + 1, limit: first.length, purpose: 'probe' }).pipe(
-      catchError(noRows),
-      switchMap((batch) => (namesIn(reader, batch).some((row) => !known.has(row)) ? capped(first) : of(list()))),
-    );
-  }
 
-  /** Refuses pages that are longer than the distance between them, unless rows were added before the second one meanwhile. */
-  function afterLongPage(first: RecordBatch, second: RecordBatch): Observable<Pages> {
-    const beyond = first.filter((row) => row >= limit);
-    if (fingerprintOf(beyond) !== fingerprintOf(second.filter((row) => row < beyond.length))) return of(list());
-    return request({ page: firstPage, limit, purpose: 'probe' }).pipe(
-      map((again) => {
-        if (fingerprintOf(again) !== fingerprintOf(first)) return list();
-        const what = `${requested(first)}, and the next page begins with row ${limit + 1} of them`;
-        throw refused(reader, 'E_SOURCE_ORDER', `${what}; set service.limit if the service has a page size of its own`);
-      }),
-    );
-  }
-
-  function requested(first: RecordBatch): string {
-    return `requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(first.length)}`;
-  }
-
-  function capped(first: RecordBatch): Observable<Pages> {
-    warn(reader, options, 'W_SOURCE_CAP', requested(first));
-    // Different pages are read now, with the same rows.
+    if (second.length > 0 && fingerprintOf(first) !== fingerprintOf(second)) {
+      const lost = 'rows between the pages would be missed';
+      if (learned) throw refused(reader, 'E_SOURCE_ORDER', `${requested} and has more after them; ${lost}`);
+      // A longer second page contradicts a cap: the first page lacks rows, perhaps only once.
+      if (second.length > first.length) return read(firstPage, true).then(() => list);
+    } else {
+      if (learned) return list;
+      // The next page already read began at the offset of the full limit; with the length of this one it begins where this one ends.
+      const next = await ask(probe(firstPage + 1, first.length).pipe(catchError(noRows)));
+      const known = new Set(namesIn(reader, first));
+      if (namesIn(reader, next).every((row) => known.has(row))) return list;
+    }
+    warn(reader, options, 'W_SOURCE_CAP', requested);
+    // A cap may move the borders of all pages: different pages are read now, with the same rows.
     reader.findings.recount();
-    return openPaged(reader, first.length, options, true);
-  }
+    return ask(openPaged(reader, first.length, options, true));
+  });
+}
+
+/** Refuses a page before the first one with rows that are not on the first one either when it is read again: they would be lost. */
+async function refusePageBefore(
+  firstPage: number,
+  first: RecordBatch,
+  probe: (page: number) => Promise<RecordBatch>,
+  reader: ListReader,
+  options: PagingOptions,
+): Promise<void> {
+  const before = firstPage - 1;
+  const found = await probe(before).catch((error: unknown) => {
+    // Any failure of a missing page can mean that there is no page, but an outage is no answer.
+    if (!isPlainFailure(error)) throw error;
+    const what = `page ${before} could not be requested, so whether the list begins there is unknown; set service.first_page`;
+    if (!isViolation(error)) warn(reader, options, 'W_SOURCE_UNCHECKED', what);
+    return RecordBatch.empty;
+  });
+  // By its key: other fields may differ each time.
+  const [row] = namesIn(reader, found);
+  if (row === undefined || namesIn(reader, first).includes(row) || namesIn(reader, await probe(firstPage)).includes(row)) return;
+  throw refused(reader, 'E_SOURCE_FIRST_PAGE', `page ${before} has rows that page ${firstPage} does not have`);
 }
 
 type Requesting = (asked: ListRequest) => Observable<RecordBatch>;
@@ -134,7 +108,7 @@ function namesIn({ collection }: ListReader, batch: RecordBatch): readonly strin
  * Returns whether a list that was returned without a page number has more rows: then pages 1 and 2, with the service's page size, have other
  * rows. A second page without rows is requested once more, with a limit that divides the number of rows received, since that may work.
  */
-function hasMorePages(reader: ListReader, all: RecordBatch): Observable<boolean> {
+async function hasMorePages(ask: Ask, reader: ListReader, all: RecordBatch): Promise<boolean> {
   const known = new Set(namesIn(reader, all));
   const isOther = (rows: readonly string[]) => {
     // A part of the list is a page of it.
@@ -148,13 +122,11 @@ function hasMorePages(reader: ListReader, all: RecordBatch): Observable<boolean>
       // A service without pages may refuse them; one that does not answer cannot be distinguished from one with pages.
       catchError((error: unknown) => (isViolation(error) ? of([]) : throwError(() => error))),
     );
-  return task(async (ask) => {
-    const second = await ask(page(2));
-    let size = Math.min(all.length, 500);
-    while (all.length % size !== 0) size -= 1;
-    if (isOther(second.length > 0 ? second : await ask(page(all.length / size + 1, size)))) return true;
-    return isOther(await ask(page(1)));
-  });
+  const second = await ask(page(2));
+  let size = Math.min(all.length, 500);
+  while (all.length % size !== 0) size -= 1;
+  if (isOther(second.length > 0 ? second : await ask(page(all.length / size + 1, size)))) return true;
+  return isOther(await ask(page(1)));
 }
 
 /** The pages of a list by number. Each waits for the fingerprint of the one before it, unless that may never be requested. */
