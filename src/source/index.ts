@@ -7,7 +7,7 @@ export { createClient, type ServiceClient } from './fetch/client.js';
 export { defaultFetchingThreads } from './fetch/fetching.js';
 export { isSequential } from './fetch/request.js';
 export { firstQuery, isViolation } from './paging.js';
-export { tiesOf } from './ties.js';
+export { tiesOf } from './linked.js';
 export { readPages } from './read.js';
 export { namesOf } from './seen-rows.js';
 export { accountKey, countedName, inState, removeSpool, sourceOf, spooledSince, sweepSpools } from './spool/folder.js';

@@ -1,16 +1,16 @@
 import { catchError, map, type Observable } from 'rxjs';
+import type { Collection, Served } from '../collections/index.js';
 import { itemAt } from '../core/index.js';
-import { task, type Ask, type Page } from '../flow/index.js';
+import { batchOf, task, type Ask, type Page } from '../flow/index.js';
 import { defaults } from '../options/index.js';
 import { digestOf, RecordBatch } from '../vector/index.js';
 import { noNewRows, refused, unlessRefused, warn } from './paging.js';
 import { windowOf } from './options.js';
 import { endWait } from './end.js';
-import { tiesOf, type Ties } from './ties.js';
 import { evenly, maxProbes, type Reading, type ReadProgress, type Taken } from './seen-rows.js';
 import type { List, ListPass } from './passes.js';
 import type { ListAnswer } from './fetch/reader.js';
-import type { Position } from './fetch/request.js';
+import { positionAt, type Position } from './fetch/request.js';
 
 const maxReturns = 10;
 
@@ -108,11 +108,9 @@ export class LinkedList implements List {
     return task(async (ask) => {
       if (consistency.mode === 'prove') await endWait(this.reading, ask, progress.rows, since());
       return {
-        maxRows: Infinity,
         page: (number) => pages.page(number),
         confirm: () => task(confirm),
         notice: (isStale) => pages.notice(isStale),
-        reachesEnd: () => Promise.resolve(true),
       };
     });
   }
@@ -304,4 +302,53 @@ class LinkedPages {
 
 function pointerOf({ reader }: Reading): string {
   return reader.collection.served?.paging.scheme === 'link' ? 'link' : 'cursor';
+}
+
+/** Returns the ties of a list that continues after a field of the last row, unless that field is its key. */
+export function tiesOf({ key, served }: Collection): Ties | undefined {
+  if (served?.paging.scheme !== 'cursor' || served.paging.last === undefined) return undefined;
+  const { last } = served.paging;
+  return key.length === 1 && key[0] === last ? undefined : new Ties(served, last);
+}
+
+/**
+ * The borders between pages of a list that continues after a field of the last row. Rows with the same value as that row are left out at
+ * a border, unless the service repeats them; nothing else shows that there are any.
+ */
+class Ties {
+  readonly #borders: { readonly number: number; readonly before: string | undefined; readonly value: string }[] = [];
+  /** The value of the last row, and the last other one before it. */
+  #value: string | undefined;
+  #before: string | undefined;
+
+  constructor(
+    private readonly served: Served,
+    readonly field: string,
+  ) {}
+
+  take(page: Page): void {
+    for (const value of this.#valuesOf(batchOf(page))) if (value !== this.#value) [this.#before, this.#value] = [this.#value, value];
+    if (this.#value !== undefined) this.#borders.push({ number: page.number, before: this.#before, value: this.#value });
+  }
+
+  /** Requests what follows the last different value before each border. @throws {SourceError} `E_SOURCE_CURSOR` for rows left out. */
+  async check(ask: Ask, reading: Reading): Promise<void> {
+    const { reader, seen, progress, consistency } = reading;
+    const [path] = reader.collection.paths;
+    for (const { number, before, value } of this.#borders) {
+      const position = positionAt(this.served, path, reader.limit, before);
+      const { batch } = await ask(reader.request({ page: number, position, purpose: 'probe' }));
+      consistency.probes += 1;
+      const [values, names] = [this.#valuesOf(batch), reading.namesOf(batch)];
+      const isOne = batch.length > 1 && batch.length >= progress.largest && values.every((each) => each === value);
+      if (!isOne && values.every((each, row) => each !== value || seen?.inThisPass(itemAt(names, row)))) continue;
+      const what = isOne ? 'a whole page has the same' : 'rows were left out that have the same';
+      throw refused(reader, 'E_SOURCE_CURSOR', `page ${number} cannot be continued after its last row: ${what} ${this.field}`);
+    }
+  }
+
+  #valuesOf(batch: RecordBatch): readonly (string | undefined)[] {
+    const values = batch.columns.get(this.field);
+    return Array.from({ length: batch.length }, (_, row) => values?.value(row)?.toString());
+  }
 }

@@ -48,11 +48,11 @@ export interface List extends Way {
 }
 
 export interface ListPass extends Pick<Way, 'page' | 'confirm'> {
-  /** A pass with more rows is abandoned, since the list grows as fast as it is read. */
-  readonly maxRows: number;
+  /** A pass with more rows is abandoned, since the list grows as fast as it is read. Default: no limit. */
+  readonly maxRows?: number;
   notice?(isStale: boolean): void;
-  /** Returns whether the pages read reach the last row of the list, as far as rows can be counted. */
-  reachesEnd(ask: Ask): Promise<boolean>;
+  /** Returns whether the pages read reach the last row of the list, as far as rows can be counted. Default: they do. */
+  reachesEnd?(ask: Ask): Promise<boolean>;
 }
 
 class Pass {
@@ -160,7 +160,7 @@ export class Passes {
   /** Returns whether enough consecutive passes for the mode missed nothing. */
   async #isClean(ask: Ask, number: number, pass: Pass): Promise<boolean> {
     const { consistency, blind, drifted, repeated, progress } = this.#first;
-    const clean = !pass.isEndless && !pass.gaps.found && this.#isLikeBefore(pass) && (await pass.list?.reachesEnd(ask)) === true;
+    const clean = !pass.isEndless && !pass.gaps.found && this.#isLikeBefore(pass) && (await pass.list?.reachesEnd?.(ask)) !== false;
     this.#before = { rows: pass.progress.rows, repeated: pass.repeated, distinct: pass.distinct };
     this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
     this.#clean = clean ? this.#clean + 1 : 0;

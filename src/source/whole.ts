@@ -70,10 +70,8 @@ export class WholeList implements List {
   pass(): Observable<ListPass> {
     return this.again().pipe(
       map((batch) => ({
-        maxRows: Infinity,
         page: (number) => of(number === 1 ? batch : RecordBatch.empty),
         confirm: () => of(undefined),
-        reachesEnd: () => Promise.resolve(true),
       })),
     );
   }
