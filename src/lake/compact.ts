@@ -84,7 +84,7 @@ async function compacted(
   await landing.checkRetained(before.files);
   const by = partitionBy(before.schema, before.partition_by, '', kind);
   const columns = by.kept.map((index) => itemAt(before.schema, index));
-  const fieldIds = landing.fieldIds?.(columns, by.fields);
+  const fieldIds = landing.checkColumns?.([...columns, ...by.columns], by.fields);
   const [read, written] = [createHash('sha256'), createHash('sha256')];
   const addTo = (hash: Hash, rows: readonly Row[]) => {
     for (const row of rows) hash.update(JSON.stringify(columns.map(({ name, type }) => textOf(row[name] ?? null, type))));

@@ -40,6 +40,9 @@ export interface TableVersion<T = unknown> {
   readonly state: T;
 }
 
+/** By the name of the column. */
+export type FieldIds = ReadonlyMap<string, number>;
+
 /** What a run changes. */
 export interface TableChange {
   readonly runId: string;
@@ -62,22 +65,21 @@ export interface TableChange {
  */
 export interface TableFormat<T = unknown> {
   readonly kind: TableKind;
-  /**
-   * Returns the ids that columns will have in files, by name, if the format has ids.
-   *
-   * @throws {GateError} `E_GATE_SCHEMA` if other programs made a table of it that a run with these columns and partitions cannot write.
-   */
-  fieldIds?(
-    base: TableVersion<T> | undefined,
-    columns: readonly OutputColumn[],
-    partitions: readonly PartitionField[],
-  ): ReadonlyMap<string, number>;
   /** Returns the current version; `undefined` if there is no table yet. */
   load(): Promise<TableVersion<T> | undefined>;
   /** Refuses what other programs made of the table since our last run, as far as its rows would not be the same ones. @throws {SinkError} `E_SINK_FOREIGN`. */
   check?(base: TableVersion<T>, mode: Manifest['mode']): void;
-  /** Refuses columns that the table cannot have. @throws {SinkError} `E_SINK_VALUE`. @throws {GateError} `E_GATE_SCHEMA`. */
-  checkColumns?(base: TableVersion<T> | undefined, columns: readonly OutputColumn[], by: readonly string[]): void;
+  /**
+   * Refuses columns and partitions that the table cannot have.
+   *
+   * @returns The ids of columns in files, by name, if the format has ids.
+   * @throws {SinkError} `E_SINK_VALUE`. @throws {GateError} `E_GATE_SCHEMA` if they do not fit what runs or other programs made of the table.
+   */
+  checkColumns?(
+    base: TableVersion<T> | undefined,
+    columns: readonly OutputColumn[],
+    partitions: readonly PartitionField[],
+  ): FieldIds | undefined;
   /** Creates what the first commit replaces, if it needs that. */
   create?(): Promise<void>;
   /**

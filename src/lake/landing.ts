@@ -1,6 +1,6 @@
 import type { OutputColumn, Warning } from '../core/index.js';
 import type { Action, FileContent, PartialFile } from '../store/index.js';
-import type { AddedFile, PartitionField } from './format.js';
+import type { AddedFile, FieldIds, PartitionField } from './format.js';
 import type { Manifest, ManifestFile, modes } from './manifest.js';
 import type { TableKind } from './partitions.js';
 import type { RunLog } from './run-log.js';
@@ -42,10 +42,8 @@ export interface Landing {
   /** The table's path, as users write it. */
   readonly path: string;
   readonly kind: TableKind;
-  /** As `TableFormat.fieldIds`. */
-  fieldIds?(columns: readonly OutputColumn[], partitions: readonly PartitionField[]): ReadonlyMap<string, number> | undefined;
   /** As `TableFormat.checkColumns`. */
-  checkColumns?(columns: readonly OutputColumn[], by: readonly string[]): void;
+  checkColumns?(columns: readonly OutputColumn[], partitions: readonly PartitionField[]): FieldIds | undefined;
   /** The table before this run. */
   readonly before: Manifest | undefined;
   /** Opens a file for rows of a partition. @returns Its name in the manifest, too. */

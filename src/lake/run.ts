@@ -79,15 +79,13 @@ export class OpenedRun {
     );
     if (inFiles.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so none is left for the files`);
     checkFit(at, options.mode, landing.before, columns, names);
-    landing.checkColumns?.([...inFiles, ...partitioning.columns], names);
+    const fieldIds = landing.checkColumns?.([...inFiles, ...partitioning.columns], partitioning.fields);
     const key = columns.filter(({ field }) => fields.includes(field));
     const appending = options.mode === 'append' ? new Appending(at, await indexOf(landing, namesOf(key)), columns, key, kept) : undefined;
     const partitioned = kept.length < columns.length || (landing.kind === 'iceberg' && names.length > 0);
-    const ids = landing.fieldIds?.(inFiles, partitioning.fields);
-    const withIds = ids ? { ...encoding, fieldIds: ids } : encoding;
     this.#files = new DataFiles(landing, runId, engine, inFiles, {
       ...options,
-      encoding: withIds,
+      encoding: { ...encoding, ...(fieldIds && { fieldIds }) },
       partitioned,
       valuesOf: partitioning.valuesOf,
     });

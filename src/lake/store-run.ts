@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { amount, GateError, SinkError, type OutputColumn } from '../core/index.js';
 import { type Action, attempt, isLocked, isRemote, PartialFile, removeFile, ScratchFolder } from '../store/index.js';
-import type { TableChange, TableVersion } from './format.js';
+import type { FieldIds, TableChange, TableVersion } from './format.js';
 import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
 import { isRepeated, storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
 import type { PartitionField, TableKind } from './partitions.js';
@@ -62,12 +62,8 @@ export class StoreRun implements Landing {
     return this.table.format.kind;
   }
 
-  fieldIds(columns: readonly OutputColumn[], partitions: readonly PartitionField[]): ReadonlyMap<string, number> | undefined {
-    return this.table.format.fieldIds?.(this.base, columns, partitions);
-  }
-
-  checkColumns(columns: readonly OutputColumn[], by: readonly string[]): void {
-    this.table.format.checkColumns?.(this.base, columns, by);
+  checkColumns(columns: readonly OutputColumn[], partitions: readonly PartitionField[]): FieldIds | undefined {
+    return this.table.format.checkColumns?.(this.base, columns, partitions);
   }
 
   async create(folder: string, index: number) {

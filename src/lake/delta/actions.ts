@@ -94,15 +94,8 @@ export function checkNames(at: string, names: readonly string[]): void {
     throw new SinkError('E_SINK_VALUE', `${at}: Delta has no column ${second} next to one that differs only in case; rename one`);
 }
 
-/** Returns all columns of a table. Partition columns have the names of their fields, as in folders. */
-function tableColumns(columns: readonly OutputColumn[], by: readonly string[]): readonly OutputColumn[] {
-  const named = columns.map((column) => (by.includes(column.field) ? { ...column, name: column.field } : column));
-  const added = by.filter((field) => columns.every((column) => column.field !== field));
-  return [...named, ...added.map((name): OutputColumn => ({ name, field: name, original: name, type: 'date' }))];
-}
-
-export function fieldsFor(columns: readonly OutputColumn[], by: readonly string[]): readonly Field[] {
-  return tableColumns(columns, by).map(({ name, type, comment }) => {
+export function fieldsFor(columns: readonly OutputColumn[]): readonly Field[] {
+  return columns.map(({ name, type, comment }) => {
     return { name, type: typeNames[type], nullable: true, metadata: comment === undefined ? {} : { comment } };
   });
 }
@@ -148,9 +141,8 @@ const typeNames = {
 /** Creates the function that makes the actions for the files of a change. */
 export function adding({ columns, manifest }: TableChange): (file: AddedFile) => Action {
   const by = manifest.partition_by;
-  const all = tableColumns(columns, by);
-  const inFiles = all.filter(({ name }) => !by.includes(name));
-  const inFolders = all.filter(({ name }) => by.includes(name));
+  const inFiles = columns.filter(({ name }) => !by.includes(name));
+  const inFolders = columns.filter(({ name }) => by.includes(name));
   // A file without rows is in no partition.
   const valueOf = (file: AddedFile, { name, type }: OutputColumn) =>
     file.rows === 0 ? null : textOf(itemAt(file.partition, by.indexOf(name)), type);

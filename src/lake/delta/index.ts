@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { GateError, SinkError, version, type OutputColumn } from '../../core/index.js';
 import { lostTo, type ObjectStore, writeOnce } from '../../store/index.js';
-import type { CommittedRun, TableChange, TableFormat, TableVersion } from '../format.js';
+import type { CommittedRun, PartitionField, TableChange, TableFormat, TableVersion } from '../format.js';
 import { manifestIn, type Manifest } from '../manifest.js';
 import { manifestKey } from '../store-table.js';
 import { type Action, actionsIn, adding, checkNames, fieldsFor, fieldsOf, folders } from './actions.js';
@@ -45,10 +45,14 @@ export class DeltaFormat implements TableFormat<DeltaState> {
     if (mode !== 'append') this.#refuseAppendOnly(state, `mode ${mode}`);
   }
 
-  checkColumns(base: TableVersion<DeltaState> | undefined, columns: readonly OutputColumn[], by: readonly string[]): void {
-    const fields = fieldsFor(columns, by);
-    checkNames(this.store.root, [...new Set([...fields.map(({ name }) => name), ...(base?.state.others ?? [])])]);
-    const problem = base && retyped(fields, by, base.state.partitionTypes);
+  checkColumns(
+    base: TableVersion<DeltaState> | undefined,
+    columns: readonly OutputColumn[],
+    partitions: readonly PartitionField[],
+  ): undefined {
+    checkNames(this.store.root, [...new Set([...columns.map(({ name }) => name), ...(base?.state.others ?? [])])]);
+    const by = partitions.map(({ name }) => name);
+    const problem = base && retyped(fieldsFor(columns), by, base.state.partitionTypes);
     if (problem !== undefined) throw new GateError('E_GATE_SCHEMA', `${this.store.root}: ${problem}; give it another name`);
   }
 
@@ -68,7 +72,7 @@ export class DeltaFormat implements TableFormat<DeltaState> {
     };
     return this.#write(before, { run, sha256 }, keep, operation, [
       ...(before ? [] : [{ protocol: { minReaderVersion: 1, minWriterVersion: 2 } }]),
-      ...metaDataOf(fieldsFor(columns, by), by, before?.current.metaData, before?.others),
+      ...metaDataOf(fieldsFor(columns), by, before?.current.metaData, before?.others),
       { txn: { appId: 'leadstream', version: before?.runs.size ?? 0, lastUpdated: Date.now() } },
       ...removed,
       ...change.added.map(adding(change)),

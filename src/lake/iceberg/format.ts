@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { type OutputColumn, SinkError } from '../../core/index.js';
 import { decided, isLocked, lostTo, type ObjectStore } from '../../store/index.js';
-import type { CommittedRun, PartitionField, TableChange, TableFormat, TableVersion } from '../format.js';
+import type { CommittedRun, FieldIds, PartitionField, TableChange, TableFormat, TableVersion } from '../format.js';
 import { type Manifest, manifestIn } from '../manifest.js';
 import { keysBelow, manifestKey, prefixesOf } from '../store-table.js';
 import type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
@@ -41,11 +41,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     private readonly store: ObjectStore,
   ) {}
 
-  fieldIds(
-    base: Version | undefined,
-    columns: readonly OutputColumn[],
-    partitions: readonly PartitionField[],
-  ): ReadonlyMap<string, number> {
+  checkColumns(base: Version | undefined, columns: readonly OutputColumn[], partitions: readonly PartitionField[]): FieldIds {
     const { table, before } = base?.state ?? {};
     if (table) checkPartitions(table.metadata, before, partitions);
     return new Map(schemaOf(table?.metadata, before, columns).fields.map(({ name, id }) => [name, id]));

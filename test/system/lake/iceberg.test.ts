@@ -95,7 +95,7 @@ class Table {
     for (const [folder, { partition, rows: some }] of groups) {
       for (let from = 0; from < some.length; from += fileRows) {
         const slice = some.slice(from, from + fileRows);
-        const path = await fileOf(await temporaryFolder(), all, slice, { fieldIds: this.format.fieldIds(base, all, partitions) });
+        const path = await fileOf(await temporaryFolder(), all, slice, { fieldIds: this.format.checkColumns(base, all, partitions) });
         const [{ size: bytes }, sha256, footer] = [await stat(path), await sha256File(path), await footerOf(path)];
         const name = ['data', runId, ...(folder === '' ? [] : [folder]), `part-${String(added.length).padStart(5, '0')}.parquet`].join('/');
         await this.store.upload(name, { path, bytes, sha256 });
@@ -285,7 +285,7 @@ describe('a table of Iceberg', () => {
     expect(await table.read('main')).toEqual([printed(rows.slice(0, 1))]);
     // A run after it does not reuse the id of the column that the return took away.
     const next = await table.run('r4', rows.slice(3), { columns: wide });
-    expect(table.format.fieldIds(next, wide, []).get('late')).toBe(9);
+    expect(table.format.checkColumns(next, wide, []).get('late')).toBe(9);
     expect(next.kept.map(({ run }) => run)).toEqual(['r1', 'r3', 'r2']);
 
     const { snapshots } = await table.metadata();
