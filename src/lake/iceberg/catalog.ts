@@ -10,7 +10,7 @@ export interface CatalogTable {
 }
 
 /**
- * What has the current metadata of one table. A format and a catalog speak to each other in the requirements and updates of Iceberg's REST catalog
+ * What has the current metadata of one table. A format speaks to it in the updates of Iceberg's REST catalog
  * (`CommitTableRequest` in https://github.com/apache/iceberg/blob/main/open-api/rest-catalog-open-api.yaml).
  */
 export interface Catalog {
@@ -20,21 +20,10 @@ export interface Catalog {
    * Commits updates of a table, or creates it by those that describe it completely, in one attempt.
    *
    * @param base What `load` returned when the run began.
-   * @returns `lost` if a requirement does not hold. As after a rejection, an earlier attempt of the same commit may be the reason: the caller looks that up.
+   * @returns `lost` if another writer changed the table since. As after a rejection, an earlier attempt of the same commit may be the reason: the caller looks that up.
    */
-  commit(base: CatalogTable | undefined, requirements: readonly Requirement[], updates: readonly Update[]): Promise<CatalogTable | 'lost'>;
+  commit(base: CatalogTable | undefined, updates: readonly Update[]): Promise<CatalogTable | 'lost'>;
 }
-
-/** `TableRequirement` of the REST catalog. */
-export type Requirement =
-  | { readonly type: 'assert-create' }
-  | { readonly type: 'assert-table-uuid'; readonly uuid: string }
-  | { readonly type: 'assert-ref-snapshot-id'; readonly ref: string; readonly 'snapshot-id': SnapshotId | null }
-  | { readonly type: 'assert-last-assigned-field-id'; readonly 'last-assigned-field-id': number }
-  | { readonly type: 'assert-current-schema-id'; readonly 'current-schema-id': number }
-  | { readonly type: 'assert-last-assigned-partition-id'; readonly 'last-assigned-partition-id': number }
-  | { readonly type: 'assert-default-spec-id'; readonly 'default-spec-id': number }
-  | { readonly type: 'assert-default-sort-order-id'; readonly 'default-sort-order-id': number };
 
 /** `TableUpdate` of the REST catalog. */
 export type Update =

@@ -21,8 +21,7 @@ export function fileCatalog(store: ObjectStore): Catalog {
       await writeHint(store, version);
       return { sequence: version, metadata, path: pathOf(version) };
     },
-    // What is required of the base holds as long as no version follows it.
-    commit: async (base, _requirements, updates) => {
+    commit: async (base, updates) => {
       const version = (base?.sequence ?? 0) + 1;
       const metadata = applied(base?.metadata, [...updates, { action: 'set-properties', updates: { [versionProperty]: String(version) } }]);
       const previous = base ? [{ 'metadata-file': pathOf(base.sequence), 'timestamp-ms': base.metadata['last-updated-ms'] }] : [];

@@ -4,7 +4,7 @@ import { decided, isLocked, lostTo, type ObjectStore } from '../../store/index.j
 import type { CommittedRun, FieldIds, PartitionField, TableChange, TableFormat, TableVersion } from '../format.js';
 import { type Manifest, manifestIn } from '../manifest.js';
 import { keysBelow, manifestKey, prefixesOf } from '../store-table.js';
-import type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
+import type { Catalog, CatalogTable, Update } from './catalog.js';
 import { dataFileOf, folderOf, partitionTypeOf } from './data-files.js';
 import {
   type FileGroup,
@@ -16,7 +16,7 @@ import {
   sumOf,
   writeManifests,
 } from './manifests.js';
-import type { PartitionSpec, Schema, Snapshot, SnapshotId, TableMetadata } from './metadata.js';
+import { currentOf, type PartitionSpec, type Schema, type Snapshot, type SnapshotId, type TableMetadata } from './metadata.js';
 import { changesOf, checkPartitions, partitionsOf, restoredSchema, schemaOf, specOf } from './schema.js';
 
 export interface IcebergState {
@@ -188,7 +188,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
   async #commit(base: CatalogTable | undefined, updates: readonly Update[], isDone: (metadata: TableMetadata) => boolean) {
     const lost = lostTo(this.store.root);
     const write = async () => {
-      const outcome = await this.catalog.commit(base, requirementsOf(base), updates);
+      const outcome = await this.catalog.commit(base, updates);
       if (outcome === 'lost') throw lost;
       return outcome;
     };
@@ -235,10 +235,6 @@ const manifestProperty = 'leadstream.manifest-sha256';
 /** Row counts beyond this stay in the manifest of the run. */
 const maxBooks = 4096;
 
-function currentOf({ snapshots, 'current-snapshot-id': id }: TableMetadata): Snapshot | undefined {
-  return snapshots?.find((snapshot) => snapshot['snapshot-id'] === id);
-}
-
 function runOf({ summary }: Snapshot): CommittedRun {
   return { run: String(summary[runProperty]), sha256: String(summary[manifestProperty]) };
 }
@@ -266,21 +262,6 @@ function expiredOf(metadata: TableMetadata, keep: number): readonly Snapshot[] {
   const kept = [current, ...earlier.slice(0, keep)];
   const isExpired = (snapshot: Snapshot) => !kept.includes(snapshot) && !referred.includes(snapshot['snapshot-id']);
   return [...new Set([...ancestors, ...earlier])].filter(isExpired);
-}
-
-/** Whatever another writer changed since, snapshots, schema, partitioning or order, is a conflict. */
-function requirementsOf(base: CatalogTable | undefined): readonly Requirement[] {
-  if (base === undefined) return [{ type: 'assert-create' }];
-  const { metadata } = base;
-  return [
-    { type: 'assert-table-uuid', uuid: metadata['table-uuid'] },
-    { type: 'assert-ref-snapshot-id', ref: 'main', 'snapshot-id': currentOf(metadata)?.['snapshot-id'] ?? null },
-    { type: 'assert-current-schema-id', 'current-schema-id': metadata['current-schema-id'] },
-    { type: 'assert-last-assigned-field-id', 'last-assigned-field-id': metadata['last-column-id'] },
-    { type: 'assert-default-spec-id', 'default-spec-id': metadata['default-spec-id'] },
-    { type: 'assert-last-assigned-partition-id', 'last-assigned-partition-id': metadata['last-partition-id'] },
-    { type: 'assert-default-sort-order-id', 'default-sort-order-id': metadata['default-sort-order-id'] },
-  ];
 }
 
 /** What has to be there before the snapshot. */

@@ -1,4 +1,4 @@
-export type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
+export type { Catalog, CatalogTable, Update } from './catalog.js';
 export { fileCatalog } from './file-catalog.js';
 export { IcebergFormat, type IcebergState } from './format.js';
 export { type SnapshotId, tableMetadata, type TableMetadata } from './metadata.js';

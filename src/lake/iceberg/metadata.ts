@@ -92,3 +92,7 @@ export function tableMetadata(json: unknown, from: string): TableMetadata {
 }
 
 const versioned = schema((z) => z.object({ 'format-version': z.number() }));
+
+export function currentOf({ snapshots, 'current-snapshot-id': id }: TableMetadata): Snapshot | undefined {
+  return snapshots?.find((snapshot) => snapshot['snapshot-id'] === id);
+}

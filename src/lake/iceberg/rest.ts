@@ -4,8 +4,8 @@ import { exchange } from '../../http/index.js';
 import { parseExact, stringifyExact } from '../../json/index.js';
 import { defaults, settings } from '../../options/index.js';
 import { isRemote, type ObjectStore } from '../../store/index.js';
-import type { Catalog, CatalogTable, Requirement, Update } from './catalog.js';
-import { tableMetadata, type TableMetadata } from './metadata.js';
+import type { Catalog, CatalogTable, Update } from './catalog.js';
+import { currentOf, tableMetadata, type TableMetadata } from './metadata.js';
 
 /** How a table in a REST catalog is reached. */
 export const catalogOptions = schema((z) =>
@@ -89,14 +89,11 @@ export class RestCatalog implements Catalog {
     await store.put(noteKey, stringifyExact(note().strip().parse(this.options)));
   }
 
-  async commit(
-    base: CatalogTable | undefined,
-    requirements: readonly Requirement[],
-    updates: readonly Update[],
-  ): Promise<CatalogTable | 'lost'> {
+  async commit(base: CatalogTable | undefined, updates: readonly Update[]): Promise<CatalogTable | 'lost'> {
     // Without staging, SeaweedFS gives the schema and the partitions of a new table other ids than the commit has.
     const { 'table-uuid': uuid } = base?.metadata ?? (await this.#staged(creationBy(updates)));
-    const commit = { requirements, updates: updates.map((update) => (update.action === 'assign-uuid' ? { ...update, uuid } : update)) };
+    const identified = updates.map((update) => (update.action === 'assign-uuid' ? { ...update, uuid } : update));
+    const commit = { requirements: requirementsOf(base?.metadata), updates: identified };
     const { status, body } = await this.#send(`${pathOf(this.#namespace)}/tables/${encodeURIComponent(this.#table)}`, commit);
     return status === 409 ? 'lost' : this.#tableOf(body);
   }
@@ -229,6 +226,20 @@ function pathOf(namespace: readonly string[]): string {
 function partsOf(credential: string): readonly [string, string] {
   const colon = credential.indexOf(':');
   return [credential.slice(0, colon), credential.slice(colon + 1)];
+}
+
+/** Whatever another writer changed since, snapshots, schema, partitioning or order, is a conflict. */
+function requirementsOf(metadata: TableMetadata | undefined): readonly object[] {
+  if (metadata === undefined) return [{ type: 'assert-create' }];
+  return [
+    { type: 'assert-table-uuid', uuid: metadata['table-uuid'] },
+    { type: 'assert-ref-snapshot-id', ref: 'main', 'snapshot-id': currentOf(metadata)?.['snapshot-id'] ?? null },
+    { type: 'assert-current-schema-id', 'current-schema-id': metadata['current-schema-id'] },
+    { type: 'assert-last-assigned-field-id', 'last-assigned-field-id': metadata['last-column-id'] },
+    { type: 'assert-default-spec-id', 'default-spec-id': metadata['default-spec-id'] },
+    { type: 'assert-last-assigned-partition-id', 'last-assigned-partition-id': metadata['last-partition-id'] },
+    { type: 'assert-default-sort-order-id', 'default-sort-order-id': metadata['default-sort-order-id'] },
+  ];
 }
 
 /** Returns the request for what the updates of a first commit create. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { LeadstreamError } from '../../../src/core/index.js';
 import { notedCatalog, noteKey, RestCatalog, type CatalogOptions } from '../../../src/lake/iceberg/index.js';
-import type { CatalogTable, Requirement, Update } from '../../../src/lake/iceberg/index.js';
+import type { CatalogTable, Update } from '../../../src/lake/iceberg/index.js';
 import { DiskObjects } from '../../../src/store/disk-objects.js';
 import { foreignMetadata, restCatalog, type Deviation } from '../../support/rest-catalog.js';
 import { seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
@@ -22,11 +22,6 @@ const added = (id: number, run: string): readonly Update[] => [
   },
   { action: 'set-snapshot-ref', 'ref-name': 'main', 'snapshot-id': id, type: 'branch' },
 ];
-const unmoved: readonly Requirement[] = [
-  { type: 'assert-table-uuid', uuid: '0c1d' },
-  { type: 'assert-ref-snapshot-id', ref: 'main', 'snapshot-id': foreign },
-];
-
 /** Opens a catalog with a table of another program. */
 async function opened(deviation?: Deviation, given: Partial<CatalogOptions> = {}, about: Parameters<typeof restCatalog>[1] = {}) {
   const server = await restCatalog(deviation, { metadata: foreignMetadata, ...about });
@@ -56,9 +51,9 @@ describe('a REST catalog', () => {
       { action: 'add-schema', schema, 'last-column-id': 1 },
       ...added(ours, 'first'),
     ];
-    const committed = await catalog.commit(undefined, [{ type: 'assert-create' }], updates);
+    const committed = await catalog.commit(undefined, updates);
     expect(committed).toMatchObject({ metadata: { 'table-uuid': '0c1d', snapshots: [{ 'snapshot-id': ours }] } });
-    await expect(catalog.commit(undefined, [{ type: 'assert-create' }], updates)).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    await expect(catalog.commit(undefined, updates)).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
     expect([...new Set(server.calls())]).toEqual([
       'GET config?warehouse=my+house',
       'GET namespaces/a%1Fb/tables/leads',
@@ -76,12 +71,12 @@ describe('a REST catalog', () => {
     const { server, catalog } = await opened();
     const base = await catalog.load();
     expect(base).toMatchObject({ sequence: 7, metadata: { 'current-snapshot-id': foreign } });
-    const committed = await catalog.commit(base, unmoved, added(ours, 'r1'));
+    const committed = await catalog.commit(base, added(ours, 'r1'));
     expect(committed).toMatchObject({ metadata: { snapshots: [{ 'snapshot-id': foreign }, { 'snapshot-id': ours }] } });
     expect(server.requests.at(-1)?.text).toMatch(
       /"ref":"main","snapshot-id":9223372036854775807\}.*"parent-snapshot-id":9223372036854775807,/,
     );
-    expect(await catalog.commit(base, unmoved, added(ours + 1, 'r2'))).toBe('lost');
+    expect(await catalog.commit(base, added(ours + 1, 'r2'))).toBe('lost');
   });
 
   test.each<[string, Deviation, string, RegExp]>([
@@ -99,7 +94,7 @@ describe('a REST catalog', () => {
   ])('leaves a commit undecided after %s, in one attempt', async (_what, deviation, code, message) => {
     const { server, catalog } = await opened(when(/^POST/, (request, apply) => (apply(), deviation(request, apply))));
     const base = await catalog.load();
-    const failure: unknown = await catalog.commit(base, unmoved, added(ours, 'r1')).catch((thrown: unknown) => thrown);
+    const failure: unknown = await catalog.commit(base, added(ours, 'r1')).catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({ code, message: expect.stringMatching(message) });
     expect(server.calls().filter((call) => call.startsWith('POST'))).toHaveLength(1);
     expect((await catalog.load())?.metadata.snapshots).toHaveLength(2);
@@ -149,7 +144,7 @@ describe('a REST catalog', () => {
     const { server, catalog } = await opened(undefined, { credential: `me:${secret}`, scope: 'PRINCIPAL_ROLE:ALL' }, { open: false });
     const base = await catalog.load();
     await restTokens(server.uri);
-    expect(await catalog.commit(base, unmoved, added(ours, 'r1'))).toMatchObject({ sequence: 7 });
+    expect(await catalog.commit(base, added(ours, 'r1'))).toMatchObject({ sequence: 7 });
     const tokens = server.requests.filter(({ call }) => call === 'POST oauth/tokens');
     expect(tokens).toHaveLength(3);
     const form = { grant_type: 'client_credentials', client_id: 'me', client_secret: secret, scope: 'PRINCIPAL_ROLE:ALL' };
@@ -242,17 +237,13 @@ const missing = other === undefined ? seaweedfsMissing : undefined;
       return [{ action: 'add-snapshot', snapshot }, main(id)];
     };
     const main = (id: number | bigint): Update => ({ action: 'set-snapshot-ref', 'ref-name': 'main', 'snapshot-id': id, type: 'branch' });
-    const held = ({ metadata }: CatalogTable): readonly Requirement[] => [
-      { type: 'assert-table-uuid', uuid: metadata['table-uuid'] },
-      { type: 'assert-ref-snapshot-id', ref: 'main', 'snapshot-id': metadata['current-snapshot-id'] ?? null },
-    ];
     const commit = async (base: CatalogTable, updates: readonly Update[]) => {
-      const committed = await (await open()).commit(base, held(base), updates);
+      const committed = await (await open()).commit(base, updates);
       if (committed === 'lost') throw new Error('lost');
       return committed;
     };
 
-    const first = await catalog.commit(undefined, [{ type: 'assert-create' }], [...creation, ...next(undefined, 1)]);
+    const first = await catalog.commit(undefined, [...creation, ...next(undefined, 1)]);
     if (first === 'lost') throw new Error('lost');
     expect(first).toMatchObject({
       sequence: 1,
@@ -260,10 +251,10 @@ const missing = other === undefined ? seaweedfsMissing : undefined;
     });
     expect(first.metadata['partition-specs']).toEqual([spec]);
     expect(first.metadata.schemas).toMatchObject([schema(0, 'day', 'email')]);
-    const second = await catalog.commit(undefined, [{ type: 'assert-create' }], [...creation, ...next(undefined, 2)]).catch(codeOf);
+    const second = await catalog.commit(undefined, [...creation, ...next(undefined, 2)]).catch(codeOf);
     expect(['lost', 'E_RUN_LOCKED']).toContain(second);
 
-    const racers = await Promise.all([3, 4, 5].map(async (id) => (await open()).commit(first, held(first), next(first, id))));
+    const racers = await Promise.all([3, 4, 5].map(async (id) => (await open()).commit(first, next(first, id))));
     expect(racers.filter((outcome) => outcome === 'lost')).toHaveLength(2);
     const base = await catalog.load();
     expect(base).toMatchObject({ sequence: 2, metadata: { snapshots: { length: 2 } } });
