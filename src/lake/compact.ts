@@ -83,8 +83,8 @@ async function compacted(
   const { kind, path: at } = landing;
   await landing.checkRetained(before.files);
   const by = partitionBy(before.schema, before.partition_by, '', kind);
-  const columns = by.kept.map((index) => itemAt(before.schema, index));
-  const fieldIds = landing.checkColumns?.([...columns, ...by.columns], by.fields);
+  const columns = by.inFiles;
+  const fieldIds = landing.checkColumns?.(by.columns, by.fields);
   const [read, written] = [createHash('sha256'), createHash('sha256')];
   const addTo = (hash: Hash, rows: readonly Row[]) => {
     for (const row of rows) hash.update(JSON.stringify(columns.map(({ name, type }) => textOf(row[name] ?? null, type))));
@@ -132,7 +132,7 @@ async function compacted(
     const run = { run_id: runId, replaced: before.run_id, compacted: true, finished_at: new Date().toISOString(), files: all, bytes };
     const keys = before.keys && (await landing.keys());
     return {
-      ...{ columns: [...columns, ...by.columns], partitions: by.fields, added, retained },
+      ...{ columns: by.columns, partitions: by.fields, added, retained },
       storeKeys: keys && sha256Text(keys) === before.keys?.sha256 ? (file) => file.append(keys) : undefined,
       manifest: (stored) => ({ ...before, ...run, keys: before.keys && stored && { ...before.keys, ...stored } }),
     };

@@ -1,4 +1,4 @@
-import { itemAt, type OutputColumn, type Value, SinkError } from '../core/index.js';
+import { type OutputColumn, type Value, SinkError } from '../core/index.js';
 import { KeyMap, type Seen } from '../flow/index.js';
 import { keyOf, type Batch } from '../vector/index.js';
 import { readExactGroups, type ByteTarget } from '../parquet/index.js';
@@ -106,16 +106,16 @@ export class Appending {
   /** How many of them have different content in the table. */
   changed = 0;
 
-  /** @param kept Indexes of the columns stored in the files. They are the content of a row, so that an index can be built from the files. */
+  /** @param inFiles The columns stored in the files. They are the content of a row, so that an index can be built from the files. */
   constructor(
     private readonly at: string,
     readonly index: KeyIndex,
     columns: readonly OutputColumn[],
     private readonly key: readonly OutputColumn[],
-    kept: readonly number[],
+    inFiles: readonly OutputColumn[],
   ) {
     this.#keyAt = key.map((column) => columns.indexOf(column));
-    this.#contentAt = kept.map((index) => [itemAt(columns, index).name, index] as const).sort(byName);
+    this.#contentAt = inFiles.map((column) => [column.name, columns.indexOf(column)] as const).sort(byName);
   }
 
   /** @throws {SinkError} `E_SINK_KEY` when a key occurs twice. */

@@ -48,13 +48,13 @@ export interface PartitionTerm {
 
 /** Splits rows by the values of some columns. */
 export interface Partitioning {
-  /** Columns that stay in the files, as indexes into those of a batch: all for Iceberg. */
-  readonly kept: readonly number[];
+  /** Columns that stay in the files: all for Iceberg. */
+  readonly inFiles: readonly OutputColumn[];
+  /** Those, and the columns of folders, as seen by readers. */
+  readonly columns: readonly OutputColumn[];
   /** What `partition_by` says, with a name for the date of the run. */
   readonly names: readonly string[];
   readonly fields: readonly PartitionField[];
-  /** The columns of folders, as seen by readers: none for Iceberg. */
-  readonly columns: readonly OutputColumn[];
   /** Returns the parts by their first rows. */
   split(batch: Batch): readonly PartitionedBatch[];
   /** Returns the results of the transforms for a folder that was split off, by level. */
@@ -91,18 +91,15 @@ export function partitionBy(
 ): Partitioning {
   const levels = by.map((text) => levelOf(partitionTerm(text, kind), columns, runDate, kind));
   const inFolders = kind === 'iceberg' ? [] : levels;
-  const kept = columns.map((_, index) => index).filter((index) => inFolders.every((level) => level.index !== index));
+  const kept = [...columns.keys()].filter((index) => inFolders.every((level) => level.index !== index));
+  const inFiles = kept.map((index) => itemAt(columns, index));
   const values = new Map<string, readonly Value[]>([['', []]]);
 
   return {
-    kept,
+    inFiles,
+    columns: [...inFiles, ...inFolders.map(({ name, original, type }) => ({ name, field: name, original, type }))],
     names: by.map((text, level) => (itemAt(levels, level).index < 0 ? runDateColumn : text)),
-    fields: by.map((text, level) => {
-      const { field, transform } = partitionTerm(text, kind);
-      const source = columns.find((column) => column.field === field)?.name ?? runDateColumn;
-      return { source, transform, name: itemAt(levels, level).name };
-    }),
-    columns: inFolders.map(({ name, original, type }) => ({ name, field: name, original, type })),
+    fields: levels.map(({ index, transform, name }) => ({ source: columns[index]?.name ?? runDateColumn, transform, name })),
     split: (batch) => {
       if (levels.length === 0) return [{ folder: '', batch }];
       const placesIn = new Map<string, number[]>();
@@ -114,8 +111,8 @@ export function partitionBy(
         else placesIn.set(folder, [row]);
       }
       for (const [folder, [row = 0]] of placesIn) {
-        const of = () => levels.map(({ valueAt }) => valueAt(batch, row));
-        values.set(folder, values.get(folder) ?? of());
+        const found = values.get(folder) ?? levels.map(({ valueAt }) => valueAt(batch, row));
+        values.set(folder, found);
       }
       return [...placesIn].map(([folder, places]) => ({ folder, places, batch: batch.select(kept).keep(places) }));
     },
@@ -135,7 +132,8 @@ function levelOf(term: PartitionTerm, columns: readonly OutputColumn[], runDate:
     throw new SinkError('E_SINK_VALUE', `${transform}(${field}) in partition_by needs a timestamp or date`);
   if (index < 0) {
     const constant = folderName({ transform, name: runDateColumn }, runDate, 'text', kind);
-    return { index, name: runDateColumn, original, type: 'date' as const, namesIn: () => () => constant, valueAt: () => new Date(runDate) };
+    const [namesIn, valueAt] = [() => () => constant, () => new Date(runDate)];
+    return { index, transform, name: runDateColumn, original, type: 'date' as const, namesIn, valueAt };
   }
   const { of } = transforms[transform];
   const nameOf = (result: Value) => folderName(term, result, type, kind);
@@ -147,7 +145,7 @@ function levelOf(term: PartitionTerm, columns: readonly OutputColumn[], runDate:
   };
   const namesOf = memoOf(transform === 'identity' ? nameOf : (value) => knownNameOf(of(value)));
   const valueAt = (batch: Batch, row: number) => of(batch.column(index).value(row));
-  return { index, name, original, type, namesIn: (batch: Batch) => namesOf(batch.column(index)), valueAt };
+  return { index, transform, name, original, type, namesIn: (batch: Batch) => namesOf(batch.column(index)), valueAt };
 }
 
 /** Explains why a value cannot be in the name of a folder; `undefined` if it can. */

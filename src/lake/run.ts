@@ -1,4 +1,4 @@
-import { GateError, itemAt, SinkError, type OutputColumn, type Refuses } from '../core/index.js';
+import { GateError, SinkError, type OutputColumn, type Refuses } from '../core/index.js';
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
 import type { Action, FileContent } from '../store/index.js';
 import type { Batch } from '../vector/index.js';
@@ -69,20 +69,21 @@ export class OpenedRun {
     const { engine, options, context, landing } = this.run;
     const { at, runId } = context;
     const partitioning = partitionBy(columns, options.partition_by, context.runDate(), landing.kind);
-    const { kept, names } = partitioning;
-    const inFiles = kept.map((index) => itemAt(columns, index));
+    const { inFiles, names } = partitioning;
+    const inFolders = partitioning.columns.slice(inFiles.length);
     const results = partitioning.fields.filter(({ transform }) => transform !== 'identity');
     refuseTaken(
       at,
       inFiles,
-      [...partitioning.columns, ...results].map(({ name }) => name),
+      [...inFolders, ...results].map(({ name }) => name),
     );
     if (inFiles.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so none is left for the files`);
     checkFit(at, options.mode, landing.before, columns, names);
-    const fieldIds = landing.checkColumns?.([...inFiles, ...partitioning.columns], partitioning.fields);
+    const fieldIds = landing.checkColumns?.(partitioning.columns, partitioning.fields);
     const key = columns.filter(({ field }) => fields.includes(field));
-    const appending = options.mode === 'append' ? new Appending(at, await indexOf(landing, namesOf(key)), columns, key, kept) : undefined;
-    const partitioned = kept.length < columns.length || (landing.kind === 'iceberg' && names.length > 0);
+    const appending =
+      options.mode === 'append' ? new Appending(at, await indexOf(landing, namesOf(key)), columns, key, inFiles) : undefined;
+    const partitioned = inFiles.length < columns.length || (landing.kind === 'iceberg' && names.length > 0);
     this.#files = new DataFiles(landing, runId, engine, inFiles, {
       ...options,
       encoding: { ...encoding, ...(fieldIds && { fieldIds }) },
@@ -119,36 +120,30 @@ class BegunRun {
 
   /** Closes, syncs and verifies the files. @throws {GateError} `E_GATE_VERIFY` when retained files of the table have changed. */
   async prepare() {
-    const { columns, partitioning, files, appending } = this;
+    const { partitioning, files, appending } = this;
+    const index = appending?.index;
     const { landing, options } = this.run;
     const stays = (added: readonly ManifestFile[]) => retained(options.mode, landing.before, added);
     // A file without rows has the columns of the folders, too.
-    const all = [...partitioning.kept.map((index) => itemAt(columns, index)), ...partitioning.columns];
-    const added = await files.finish(landing.kind === 'plain' && stays([]).length === 0 ? all : undefined);
+    const added = await files.finish(landing.kind === 'plain' && stays([]).length === 0 ? partitioning.columns : undefined);
     const old = stays(added);
     if (options.mode === 'replace_partitions') await landing.checkRetained(old);
     const rows = sum(added, 'rows');
     return {
       ...{ path: landing.path, rows, bytes: sum(added, 'bytes'), total: rows + sum(old, 'rows') },
       ...{ unchanged: appending?.unchanged ?? 0, changed: appending?.changed ?? 0 },
-      actions: (facts: RunFacts) => this.#actions(facts, added, old),
+      actions: (facts: RunFacts): Promise<readonly Action[]> =>
+        landing.publish({
+          columns: partitioning.columns,
+          partitions: partitioning.fields,
+          added,
+          retained: old,
+          storeKeys: index && ((file) => index.store(file)),
+          manifest: (keys) => this.#manifest(facts, added, old, keys),
+        }),
       ...(landing.commit && { commit: () => landing.commit?.() ?? Promise.resolve() }),
       cleanup: () => landing.cleanup(),
     };
-  }
-
-  #actions(facts: RunFacts, added: readonly AddedFile[], old: readonly ManifestFile[]): Promise<readonly Action[]> {
-    const { appending, columns, partitioning } = this;
-    const index = appending?.index;
-    const inFiles = partitioning.kept.map((index) => itemAt(columns, index));
-    return this.run.landing.publish({
-      columns: [...inFiles, ...partitioning.columns],
-      partitions: partitioning.fields,
-      added,
-      retained: old,
-      storeKeys: index && ((file) => index.store(file)),
-      manifest: (keys) => this.#manifest(facts, added, old, keys),
-    });
   }
 
   #manifest(facts: RunFacts, added: readonly AddedFile[], old: readonly ManifestFile[], keys: FileContent | undefined): Manifest {

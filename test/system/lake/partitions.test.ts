@@ -364,7 +364,7 @@ describe('for Iceberg', () => {
       rows.map(([, folder, result]) => [folder, [result]]),
     );
     expect(parts.map(({ batch }) => [batch.rows, batch.columns.length])).toEqual(rows.map(() => [2, 2]));
-    expect(partitioning.columns).toEqual([]);
+    expect(partitioning.columns).toEqual(partitioning.inFiles);
   });
 
   test('a month or day needs an instant or a day', () => {
