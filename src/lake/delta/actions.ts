@@ -8,7 +8,6 @@ import { folderName } from '../partitions.js';
 
 const action = schema((z) => {
   const path = z.string();
-  const features = z.array(z.string()).nullish();
   const partitionValues = z.record(z.string(), z.string().nullable());
   // Rows are those of the table after it. Runs of earlier releases have no counts.
   const counts = z.object({ version: z.int(), actions: z.int(), rows: z.int() }).optional();
@@ -16,7 +15,7 @@ const action = schema((z) => {
   const configuration = z.record(z.string(), z.string()).nullish();
   // Unknown fields have to be ignored, and stay in what is written again.
   const actions = z.looseObject({
-    protocol: z.looseObject({ minReaderVersion: z.int(), minWriterVersion: z.int(), readerFeatures: features, writerFeatures: features }),
+    protocol: z.looseObject({ minReaderVersion: z.int(), minWriterVersion: z.int() }),
     metaData: z.looseObject({ schemaString: z.string(), partitionColumns: z.array(z.string()), configuration }),
     add: z.looseObject({ path, partitionValues, size: z.int(), dataChange: z.boolean(), stats: z.string().nullish() }),
     remove: z.looseObject({ path, dataChange: z.boolean(), deletionTimestamp: z.int().nullish() }),

@@ -86,7 +86,7 @@ export class DeltaFormat implements TableFormat<DeltaState> {
     await this.#checkRows(to);
     const { files, metaData } = state.current;
     const added = [...to.files].filter(([name]) => !files.has(name));
-    for await (const name of inGroups(added, async ([name]) => ((await this.#has(name)) ? undefined : name))) {
+    for await (const name of inGroups(added, async ([name]) => ((await this.store.find(name)) ? undefined : name))) {
       if (name !== undefined) throw new SinkError('E_SINK_RUN', `${this.store.root}: ${name} of run ${run} was deleted by another program`);
     }
     const operation = { operation: 'RESTORE', operationParameters: { version: String(to.version) } };
@@ -148,11 +148,6 @@ export class DeltaFormat implements TableFormat<DeltaState> {
     const found = await this.store.read(key);
     if (!found) throw this.#foreign(`${key} was removed`);
     return found.bytes.toString('utf8');
-  }
-
-  async #has(key: string): Promise<boolean> {
-    for await (const found of this.store.list(key)) if (found.key === key) return true;
-    return false;
   }
 
   #foreign(what: string): SinkError {

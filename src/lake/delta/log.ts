@@ -125,13 +125,8 @@ function aged(state: DeltaState, now: number): DeltaState['removed'] {
   return removed;
 }
 
-/** Refuses all that is not in reader version 1 and writer version 2. */
-function refuseUnknown(at: string, { minReaderVersion, minWriterVersion, readerFeatures, writerFeatures }: Protocol): void {
-  if (minReaderVersion === 1 && minWriterVersion <= 2) return;
-  const features = [...new Set([...(readerFeatures ?? []), ...(writerFeatures ?? [])])].join(', ');
-  const versions = `reader version ${minReaderVersion} and writer version ${minWriterVersion}`;
-  throw new SinkError(
-    'E_SINK_FOREIGN',
-    `${at}: the Delta table needs ${versions}${features && ` (${features})`}, which leadstream does not know`,
-  );
+/** Refuses all that is not in reader version 1 and writer version 2, by its versions and features. */
+function refuseUnknown(at: string, protocol: Protocol): void {
+  if (protocol.minReaderVersion === 1 && protocol.minWriterVersion <= 2) return;
+  throw new SinkError('E_SINK_FOREIGN', `${at}: leadstream does not know the protocol of the Delta table, ${JSON.stringify(protocol)}`);
 }

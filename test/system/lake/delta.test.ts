@@ -315,9 +315,9 @@ describe('a Delta table', () => {
       'features',
       1,
       [{ protocol: { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: ['deletionVectors'] } }],
-      /version 7 \(deletionVectors\)/,
+      /protocol .*7,.*deletionVectors/,
     ],
-    ['column mapping', 1, [{ protocol: { minReaderVersion: 2, minWriterVersion: 5 } }], /reader version 2 and writer version 5/],
+    ['column mapping', 1, [{ protocol: { minReaderVersion: 2, minWriterVersion: 5 } }], /minReaderVersion":2,"minWriterVersion":5/],
     ['files elsewhere', 1, [add({ path: 's3://other/x.parquet' })], /outside of the table/],
     ['files above', 1, [add({ path: 'a/%2e%2e/%2E%2e/x.parquet' })], /outside of the table/],
     ['files of ours', 1, [add({ path: '_leadstream/lock.json' })], /outside of the table/],
@@ -352,7 +352,7 @@ describe('a Delta table', () => {
   testByReaders('is refused with rows, and with features, by delta-rs', async () => {
     for (const [verb, message] of [
       ['append', /\(WRITE\)/],
-      ['feature', /\(.*deletionVectors.*\)/],
+      ['feature', /protocol .*deletionVectors/],
     ] as const) {
       const table = await Table.onDisk();
       await table.run('run-0', [row('a', 'b')]);
