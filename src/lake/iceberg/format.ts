@@ -141,11 +141,8 @@ export class IcebergFormat implements TableFormat<IcebergState> {
         const { paths, groups } = await readManifests(this.store, snapshot);
         const files = groups.flatMap(({ entries }) => entries.map(({ data_file }) => data_file.file_path));
         const others = statistics.filter((file) => file['snapshot-id'] === id).map((file) => file['statistics-path']);
-        const all = [...files, ...paths, snapshot['manifest-list'], ...others];
-        named.set(
-          id,
-          all.map((path) => keyOf(this.store, path)),
-        );
+        const keys = [...files, ...paths, snapshot['manifest-list'], ...others].map((path) => keyOf(this.store, path));
+        named.set(id, keys);
       }
     };
     await read(base);

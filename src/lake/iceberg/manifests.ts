@@ -2,12 +2,7 @@ import type { z } from 'zod';
 import { isMap, schema, SinkError } from '../../core/index.js';
 import { type ObjectStore, writeOnce } from '../../store/index.js';
 import { readAvro, writeAvro } from './avro.js';
-import type { Snapshot } from './metadata.js';
-
-/** Files of format version 1 lack sequence numbers, which are 0 then. */
-const sequenceNumber = schema((z) => z.number().nullish());
-
-const id = schema((z) => z.union([z.number(), z.bigint()]));
+import { id, type Snapshot } from './metadata.js';
 
 /** NaN if it is missing, as it may be in a list of format version 1. */
 const count = schema((z) =>
@@ -24,7 +19,8 @@ const manifestFile = schema((z) =>
     partition_spec_id: z.number(),
     content: z.number().default(0),
     added_snapshot_id: id(),
-    sequence_number: sequenceNumber(),
+    // Files of format version 1 lack sequence numbers, which are 0 then.
+    sequence_number: z.number().nullish(),
     added_files_count: count(),
     existing_files_count: count(),
     deleted_files_count: count(),
@@ -39,8 +35,8 @@ const manifestEntry = schema((z) =>
   z.object({
     status: z.number(),
     snapshot_id: id().nullish(),
-    sequence_number: sequenceNumber(),
-    file_sequence_number: sequenceNumber(),
+    sequence_number: z.number().nullish(),
+    file_sequence_number: z.number().nullish(),
     data_file: z.looseObject({
       content: z.number().default(0),
       file_path: z.string(),
@@ -192,7 +188,7 @@ export async function writeManifests(
       partition_spec_id: specId,
       content: 0,
       sequence_number: sequence,
-      min_sequence_number: Math.min(sequence, ...existing.map((entry) => entry.sequence_number ?? 0)),
+      min_sequence_number: existing.reduce((least, entry) => Math.min(least, entry.sequence_number ?? 0), sequence),
       added_snapshot_id: snapshotId,
       added_files_count: added.length,
       existing_files_count: existing.length,

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { schema, SinkError } from '../../core/index.js';
+import { isMap, schema, SinkError } from '../../core/index.js';
 
 /** The id of a snapshot: ours are below 2^53, those of other writers have 63 bits. */
 export type SnapshotId = number | bigint;
 
-const id = schema((z) => z.union([z.number().int(), z.bigint()]));
+export const id = schema((z) => z.union([z.number().int(), z.bigint()]));
 
 const nestedField = schema((z) =>
   // A nested type is an object; no column of ours has one.
@@ -85,13 +85,12 @@ export type SnapshotReference = z.output<ReturnType<typeof reference>>;
 export function tableMetadata(json: unknown, from: string): TableMetadata {
   const { success, data } = metadata().safeParse(json);
   if (success) return data;
-  const version = versioned().safeParse(json).data?.['format-version'] ?? 2;
-  const problem =
-    version === 2 ? 'is not table metadata of Iceberg' : `has Iceberg's format version ${version}; leadstream writes version 2`;
-  throw new SinkError('E_SINK_FOREIGN', `${from} ${problem}`);
+  const version = isMap(json) ? Number(json['format-version']) : Number.NaN;
+  throw new SinkError(
+    'E_SINK_FOREIGN',
+    `${from} cannot be read as table metadata of Iceberg's version 2; its format version is ${version}`,
+  );
 }
-
-const versioned = schema((z) => z.object({ 'format-version': z.number() }));
 
 export function currentOf({ snapshots, 'current-snapshot-id': id }: TableMetadata): Snapshot | undefined {
   return snapshots?.find((snapshot) => snapshot['snapshot-id'] === id);

@@ -611,8 +611,8 @@ describe('a table of Iceberg that leadstream may not write is refused', () => {
     await writeFile(join(root, first), change(await readFile(join(root, first), 'utf8')));
   };
   const cases: readonly (readonly [name: string, (root: string) => Promise<unknown>, message: RegExp])[] = [
-    ['format version 3', (root) => edited(root, (text) => text.replace('"format-version":2', '"format-version":3')), /format version 3/],
-    ['no metadata', (root) => edited(root, () => '{"a":'), /not table metadata/],
+    ['format version 3', (root) => edited(root, (text) => text.replace('"format-version":2', '"format-version":3')), /format version is 3/],
+    ['no metadata', (root) => edited(root, () => '{"a":'), /cannot be read as table metadata/],
     [
       'a property that another program copied',
       (root) => cp(join(root, first), join(root, 'metadata/v2.metadata.json')),
