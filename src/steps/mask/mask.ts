@@ -122,7 +122,7 @@ const config = schema((z) =>
         .literal('personal')
         .optional()
         .describe(
-          'Masks all fields that are declared personal at this step, including joined and derived ones, and undeclared fields of the service.',
+          'Masks all fields that are declared personal at this step, including joined and derived ones, what is joined or computed with a revealed secret, and undeclared fields of the service.',
         ),
       as: usually(z.enum(maskKinds), defaultMask).describe('Kind of mask for the fields of the preset.'),
     })
@@ -147,7 +147,7 @@ export const maskStep = builtInStep('mask', {
   columns: (config, input, plan) => {
     checkMasks(config, input, plan);
     return input.flatMap((column): readonly Column[] => {
-      const kind = kindOf(config, column.name, column.undeclared ? 'personal' : column.sensitivity);
+      const kind = kindOf(config, column.name, isPersonal(column));
       if (kind === undefined || kind === 'drop') return kind === undefined ? [column] : [];
       const hidden = { ...column, source: undefined, origin: column.origin && `${column.origin}, masked by ${kind}` };
       if (kind === 'null') return [hidden];
@@ -158,14 +158,14 @@ export const maskStep = builtInStep('mask', {
     const kinds = [...(config.preset ? [config.as] : []), ...Object.values(config.masks)];
     if (kinds.includes('hmac') && !isKey(hmacKey))
       throw new StepError('E_STEP_CONFIG', 'mask: hmac needs the option hmacKey, with at least 16 characters');
-    const sensitivities = new Map(input?.map(({ name, sensitivity }) => [name, sensitivity]));
+    const personal = new Map(input?.map((column) => [column.name, isPersonal(column)]));
     const hidings = new Map<string, (vector: Vector) => Mapped>();
     return map((page) => {
       const batch = batchOf(page);
       const columns = new Map(batch.columns);
       for (const [name, vector] of batch.columns) {
         // A column missing from the plan is one that the service returns undeclared: it may be personal.
-        const kind = kindOf(config, name, sensitivities.get(name) ?? 'personal');
+        const kind = kindOf(config, name, personal.get(name) ?? true);
         if (kind === 'drop') columns.delete(name);
         if (kind === undefined || kind === 'drop') continue;
         const hide = hidings.get(name) ?? hiding(kind, hmacKey);
@@ -177,10 +177,15 @@ export const maskStep = builtInStep('mask', {
   },
 });
 
-function kindOf({ preset, as, masks }: MaskConfig, name: string, sensitivity: Column['sensitivity']): Mask | undefined {
+function kindOf({ preset, as, masks }: MaskConfig, name: string, personal: boolean): Mask | undefined {
   const named = Object.hasOwn(masks, name) ? masks[name] : undefined;
   if (named !== undefined) return named === 'keep' ? undefined : named;
-  return preset !== undefined && sensitivity === 'personal' ? as : undefined;
+  return preset !== undefined && personal ? as : undefined;
+}
+
+/** What was computed of a revealed secret may be of a personal field, too: the stricter word says nothing of the other. */
+function isPersonal({ undeclared, sensitivity, source }: Column): boolean {
+  return undeclared === true || sensitivity === 'personal' || (sensitivity === 'secret' && source === undefined);
 }
 
 function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[], plan: PlanContext): void {
@@ -197,6 +202,5 @@ function checkMasks({ preset, as, masks }: MaskConfig, input: readonly Column[],
   }
   if (!preset) return;
   checkKey(as, ['as']);
-  if (!input.some(({ sensitivity }) => sensitivity === 'personal'))
-    plan.problem(['preset'], 'no field here is declared personal; name the fields, or leave the step out');
+  if (!input.some(isPersonal)) plan.problem(['preset'], 'no field here is declared personal; name the fields, or leave the step out');
 }

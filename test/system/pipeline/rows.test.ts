@@ -264,3 +264,15 @@ to:
   expect(row).toMatchObject({ source: 'web', users_affid: '9', uid: '7' });
   expect(JSON.stringify(row)).not.toContain('p-');
 });
+
+test('mask: { preset: personal } hides what is computed of a personal field and a revealed secret, and leaves the revealed one', async () => {
+  const from = await serviceOf({ bridges: [{ id: '1', name: 'p-name', CRM_KEY: 'k-1' }] });
+  const folder = await temporaryFolder();
+  const steps =
+    '[{ derive: { mixed: name + crm_key } }, { sql: "SELECT id, crm_key AS again, mixed FROM rows" }, { mask: { preset: personal } }]';
+  await runIn(from, `from: bridges\nreveal: [crm_key]\nsteps: ${steps}\nto: [{ csv: { path: sql.csv } }]`, folder);
+  expect(await readFile(join(folder, 'sql.csv'), 'utf8')).toBe('"id"\n"1"\n');
+  const plain = '[{ derive: { mixed: name + crm_key } }, { mask: { preset: personal } }, { select: [id, crm_key] }]';
+  await runIn(from, `from: bridges\nreveal: [crm_key]\nsteps: ${plain}\nto: [{ csv: { path: plain.csv } }]`, folder);
+  expect(await readFile(join(folder, 'plain.csv'), 'utf8')).toBe('id,CRM_KEY\n1,k-1\n');
+});
