@@ -22,8 +22,9 @@ async function logged(folder: string): Promise<string> {
 
 type Json = Readonly<Record<string, unknown>>;
 
-async function altered(path: string, change: (document: Json) => Json): Promise<void> {
-  await writeFile(path, JSON.stringify(change(JSON.parse(await readFile(path, 'utf8')) as Json)));
+async function altered(path: string, change: (document: Json) => Json | string): Promise<void> {
+  const altered = change(JSON.parse(await readFile(path, 'utf8')) as Json);
+  await writeFile(path, typeof altered === 'string' ? altered : JSON.stringify(altered));
 }
 
 describe('a logged commit', () => {
@@ -64,7 +65,8 @@ describe('a logged commit', () => {
     expect(await filesBelow(folder)).toEqual(before);
   });
 
-  const damaged: readonly (readonly [what: string, change: (document: Json) => Json])[] = [
+  const damaged: readonly (readonly [what: string, change: (document: Json) => Json | string])[] = [
+    ['no end', () => '{"version":4'],
     ['a word that nobody knows', (document) => ({ ...document, urgent: true })],
     [
       'an action with a word that nobody knows',
@@ -87,7 +89,7 @@ describe('a logged commit', () => {
     const before = await filesBelow(folder);
     await expect(recoverCommits(redoLog, run)).rejects.toMatchObject({
       code: 'E_SINK_WRITE',
-      message: expect.stringContaining(`${path} is not a logged commit, or is damaged; to abandon that commit`),
+      message: `${path} is not a logged commit, or is damaged; to abandon that commit, check its outputs and remove ${path}`,
     });
     expect(await filesBelow(folder)).toEqual(before);
   });

@@ -175,15 +175,6 @@ describe('recoverCommits', () => {
     expect(await recoverCommits(state, run)).toEqual([]);
   });
 
-  test('completes what an earlier recovery left', async () => {
-    const folder = await temporaryFolder();
-    const { state, commit } = await prepared(folder);
-    await logCommit(state, commit);
-    for (const done of [1, 2]) await commitUnlogged({ ...commit, actions: commit.actions.slice(0, done) });
-    await recoverCommits(state, run);
-    await expectCommitted(folder);
-  });
-
   test('finds nothing where there is no folder', async () => {
     const folder = await temporaryFolder();
     expect(await recoverCommits(join(folder, 'state'), run)).toEqual([]);
@@ -201,16 +192,6 @@ describe('recoverCommits', () => {
     expect(await recoverCommits(state, run)).toEqual([]);
     expect(await readdir(state)).toEqual([young]);
     expect(await readFile(join(folder, 'a.csv'), 'utf8')).toBe('old');
-  });
-
-  test('refuses a damaged one and says how to give it up', async () => {
-    const folder = await temporaryFolder();
-    const path = join(folder, 'run-1.commit.json');
-    await writeFile(path, '{"version":4');
-    await expect(recoverCommits(folder, run)).rejects.toMatchObject({
-      code: 'E_SINK_WRITE',
-      message: `${path} is not a logged commit, or is damaged; to abandon that commit, check its outputs and remove ${path}`,
-    });
   });
 
   test('names both ends of a rename that are gone, and keeps the commit', async () => {
