@@ -16,14 +16,17 @@ const columns = [column('id', 'text', { source: 'id' }), column('day', 'date')];
 const rowsOf = (day: string, ...ids: string[]): Row[] => ids.map((id) => ({ id, day }));
 const keeping: readonly Partial<ParquetOptions>[] = [{ mode: 'append' }, { mode: 'replace_partitions', partition_by: ['day'] }];
 
-interface Place {
-  readonly warnings?: Warning[];
-}
-
-function run(base: string, runId: string, options: Partial<ParquetOptions>, rows: readonly Row[], { warnings }: Place = {}) {
+function run(base: string, runId: string, options: Partial<ParquetOptions>, rows: readonly Row[], warnings?: Warning[]) {
   const runLog = new RunLog(join(base, 'state'));
   const context = { ...recording(base, runId), key: ['id'], runLog, warn: (warning: Warning) => void warnings?.push(warning) };
   return writeAll(parquet({ path: 't', ...options }, context), columns, rows);
+}
+
+/** A folder with a table of one run, with two rows. */
+async function begun(options: Partial<ParquetOptions>): Promise<string> {
+  const base = await temporaryFolder();
+  await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
+  return base;
 }
 
 const idsIn = async (base: string): Promise<readonly unknown[]> =>
@@ -42,8 +45,7 @@ describe.each<[string, (path: string) => Promise<unknown>]>([
   ['an empty folder', async (path) => [await rm(path), await mkdir(path)]],
 ])('a table whose link is %s', (_what, lose) => {
   test.each(keeping)('is not begun anew by %j, and its runs stay', async (options) => {
-    const base = await temporaryFolder();
-    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
+    const base = await begun(options);
     await run(base, 'run-2', options, rowsOf('20240102', 'c'));
     await lose(join(base, 't'));
     const before = await filesBelow(base);
@@ -79,7 +81,7 @@ describe.each<[string, (path: string) => Promise<unknown>]>([
     const warnings: Warning[] = [];
     await run(base, 'run-1', {}, rowsOf('20240101', 'a'));
     await lose(join(base, 't'));
-    await run(base, 'run-2', {}, rowsOf('20240102', 'b'), { warnings });
+    await run(base, 'run-2', {}, rowsOf('20240102', 'b'), warnings);
     expect(warnings).toEqual([{ code: 'W_SINK_LINK', message: expect.stringContaining('is no longer a link to a run') }]);
     expect(await publishedManifest(join(base, 't'))).toMatchObject({ run_id: 'run-2', replaced: 'run-1' });
     expect((await tableRuns(join(base, 't'))).map(({ run: id, state }) => `${id} ${state}`)).toEqual(['run-2 published', 'run-1 kept']);
@@ -137,15 +139,13 @@ describe.each(keeping)('a table that is not what its run wrote, with %j', (optio
   }
 
   test('is not vouched for by the next run', async () => {
-    const base = await temporaryFolder();
-    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
+    const base = await begun(options);
     await forge(base);
     await refused(base, /the manifest of run run-1 is not the one that the run wrote .*; see leadstream verify$/);
   });
 
   test('is not vouched for when a run was put beside those that the log knows', async () => {
-    const base = await temporaryFolder();
-    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
+    const base = await begun(options);
     const log = join(base, 'state/runs.ndjson');
     await writeFile(log, (await readFile(log, 'utf8')).replace('"run":"run-1"', '"run":"run-0"'));
     await refused(base, /run run-1 is not in the log of runs/);
@@ -158,15 +158,13 @@ describe.each(keeping)('a table that is not what its run wrote, with %j', (optio
     ['is no Parquet', async (part) => writeFile(part, Buffer.alloc((await stat(part)).size)), /is not a Parquet file/],
     ['is a folder', async (part) => [await rm(part), await mkdir(part)], /is not a regular file/],
   ])('is not taken over when a part %s', async (_what, damage, fault) => {
-    const base = await temporaryFolder();
-    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
+    const base = await begun(options);
     await damage(await partOf(base, 'run-1'));
     await refused(base, fault);
   });
 
   test('is taken at its word where the log does not know the table', async () => {
-    const base = await temporaryFolder();
-    await run(base, 'run-1', options, rowsOf('20240101', 'a', 'b'));
+    const base = await begun(options);
     await rm(join(base, 'state/runs.ndjson'));
     await next(base);
     expect(await idsIn(join(base, 't'))).toEqual(['a', 'b', 'c']);

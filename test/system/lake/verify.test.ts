@@ -8,13 +8,14 @@ import { temporaryFolder } from '../../support/temporary.js';
 
 const columns = [column('uid', 'text', { source: 'uid' }), column('state')];
 
-/** A table with two files and a key index. */
-async function table(base: string, runId = 'run-1', more: Partial<ParquetOptions> = {}): Promise<string> {
+/** A table with two files and a key index, in a folder of its own or a given one. */
+async function table(more: Partial<ParquetOptions> = {}, runId = 'run-1', base?: string): Promise<string> {
+  const baseDir = base ?? (await temporaryFolder());
   const options = { path: 't', mode: 'append', row_group_rows: 10, file_max_bytes: 1, ...more } as const;
   const rows = Array.from({ length: 20 }, (_, n) => ({ uid: `${runId}-${n}`, state: n < 10 ? 'CA' : 'NY' }));
-  const context = { ...recording(base, runId), key: ['uid'], runLog: new RunLog(join(base, 'state')) };
+  const context = { ...recording(baseDir, runId), key: ['uid'], runLog: new RunLog(join(baseDir, 'state')) };
   await writeAll(parquet(options, context), columns, rows);
-  return join(base, 't');
+  return join(baseDir, 't');
 }
 
 const part = 'part-00000-run-1.parquet';
@@ -24,8 +25,7 @@ const keysIn = (path: string) => join(path, '../.t.runs/run-1.keys.bin');
 
 describe('verifyTable', () => {
   test('finds nothing in a table that is as it was published', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
+    const path = await table();
     expect(await verifyTable(path)).toMatchObject({ run: 'run-1', files: 2, rows: 20, differences: [] });
   });
 
@@ -37,8 +37,7 @@ describe('verifyTable', () => {
     ['a damaged key index', (path) => flip(keysIn(path)), 'the contents of the key index differ from the manifest (SHA-256)'],
     ['a sum that is wrong', (path) => edit(path, { rows: 21, keys: { rows: 21 } }), 'the manifest says 21 rows, but its files have 20'],
   ])('finds %s', async (_name, damage, difference) => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
+    const path = await table();
     await damage(path);
     const { differences } = await verifyTable(path);
     expect(differences).toEqual([expect.stringContaining(difference)]);
@@ -47,8 +46,7 @@ describe('verifyTable', () => {
   test.each(['more.parquet', 'more.parq', 'MORE.PARQUET', 'more', '.hidden', '_SUCCESS', '_manifest.json', 'state=TX/more.parquet'])(
     'finds a file that somebody added: %s',
     async (name) => {
-      const folder = await temporaryFolder();
-      const path = await table(folder);
+      const path = await table();
       await mkdir(dirname(join(path, name)), { recursive: true });
       await copyFile(join(path, part), join(path, name));
       expect((await verifyTable(path)).differences).toEqual([`${name} exists, but is not in the manifest`]);
@@ -56,10 +54,9 @@ describe('verifyTable', () => {
   );
 
   test('finds folders and links that are not of the table', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder, 'run-1', { partition_by: ['state'] });
-    await mkdir(join(folder, 'elsewhere'));
-    await copyFile(join(path, 'state=CA', part), join(folder, 'elsewhere/x.parquet'));
+    const path = await table({ partition_by: ['state'] });
+    await mkdir(join(path, '../elsewhere'));
+    await copyFile(join(path, 'state=CA', part), join(path, '../elsewhere/x.parquet'));
     await symlink('../../elsewhere', join(path, 'state=TX'));
     await symlink(part, join(path, 'state=CA/more'));
     await mkdir(join(path, 'state=AZ/empty'), { recursive: true });
@@ -73,33 +70,27 @@ describe('verifyTable', () => {
   test.each(['.t.runs/run-1/state=CA', `.t.runs/run-1/state=CA/${part}`, '.t.runs/run-1', '.t.runs'])(
     'finds %s replaced by a link to the same',
     async (name) => {
-      const folder = await temporaryFolder();
-      const path = await table(folder, 'run-1', { partition_by: ['state'] });
-      await rename(join(folder, name), join(folder, 'moved'));
-      await symlink(join(folder, 'moved'), join(folder, name));
+      const path = await table({ partition_by: ['state'] });
+      const [replaced, moved] = [join(path, '..', name), join(path, '../moved')];
+      await rename(replaced, moved);
+      await symlink(moved, replaced);
       const { differences } = await verifyTable(path);
       expect(differences.join('\n')).toMatch(/ exists \(a link\), but is not in the manifest|is a link, so the files are somewhere else/);
     },
   );
 
-  test('finds a missing _SUCCESS where it was asked for', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder, 'run-1', { success_file: true });
+  test.each<[string, (path: string) => Promise<unknown>, string]>([
+    ['is missing', (path) => rm(path), '_SUCCESS is missing'],
+    ['is not empty', (path) => writeFile(path, 'rows'), '_SUCCESS has 4 bytes, but leadstream writes it empty'],
+  ])('finds a _SUCCESS that %s where it was asked for', async (_what, damage, difference) => {
+    const path = await table({ success_file: true });
     expect((await verifyTable(path)).differences).toEqual([]);
-    await rm(join(path, '_SUCCESS'));
-    expect((await verifyTable(path)).differences).toEqual(['_SUCCESS is missing']);
-  });
-
-  test('finds a _SUCCESS that is not empty', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder, 'run-1', { success_file: true });
-    await writeFile(join(path, '_SUCCESS'), 'rows');
-    expect((await verifyTable(path)).differences).toEqual(['_SUCCESS has 4 bytes, but leadstream writes it empty']);
+    await damage(join(path, '_SUCCESS'));
+    expect((await verifyTable(path)).differences).toEqual([difference]);
   });
 
   test('finds two names of one file', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
+    const path = await table();
     await rm(join(path, second));
     await link(join(path, part), join(path, second));
     const [{ bytes, sha256 }] = await filesIn(path);
@@ -131,8 +122,7 @@ describe('verifyTable', () => {
     ['books of another sink', () => ({ books: { csv: { written: 20, unchanged: 0 } } }), 'books has no entry for parquet'],
     ['an index of other rows', () => ({ keys: { rows: 7 } }), 'the key index has 7 rows, but the table has 20'],
   ])('finds what a manifest says wrong: %s', async (_name, change, difference) => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
+    const path = await table();
     await edit(path, change(await filesIn(path)));
     expect((await verifyTable(path)).differences).toContain(difference);
   });
@@ -145,8 +135,7 @@ describe('verifyTable', () => {
   });
 
   test('does not believe a manifest of another run', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
+    const path = await table();
     await edit(path, { run_id: 'run-0' });
     await expect(verifyTable(path)).rejects.toMatchObject({
       code: 'E_SINK_RUN',
@@ -155,9 +144,8 @@ describe('verifyTable', () => {
   });
 
   test('looks at a copy of the folder behind the link by its manifest', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
-    const copy = join(folder, 'copy');
+    const path = await table();
+    const copy = join(path, '../copy');
     await cp(path, copy, { recursive: true, dereference: true });
     await expect(verifyTable(copy)).rejects.toMatchObject({ code: 'E_SINK_FOREIGN', message: expect.stringContaining('--manifest') });
     expect(await verifyTable(copy, { manifest: manifestIn(path) })).toMatchObject({ run: 'run-1', rows: 20, differences: [] });
@@ -168,30 +156,29 @@ describe('verifyTable', () => {
   });
 
   test('looks at a kept run by its name', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
-    await table(folder, 'run-2');
+    const path = await table();
+    await table({}, 'run-2', dirname(path));
     expect(await verifyTable(path, { run: 'run-1' })).toMatchObject({ run: 'run-1', rows: 20, differences: [] });
     expect(await verifyTable(path)).toMatchObject({ run: 'run-2', rows: 40, differences: [] });
   });
 
   test('takes files that lack a column which came later', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
+    const path = await table();
     const more = [...columns, column('late')];
-    const context = { ...recording(folder, 'run-2'), key: ['uid'] };
+    const context = { ...recording(dirname(path), 'run-2'), key: ['uid'] };
     await writeAll(parquet({ path: 't', mode: 'append' }, context), more, [{ uid: 'x', state: 'NY', late: 'y' }]);
     expect(await verifyTable(path)).toMatchObject({ rows: 21, differences: [] });
   });
 });
 
 describe('verifyTable with the log of runs', () => {
-  const stateOf = (base: string) => ({ stateDir: join(base, 'state') });
+  const stateOf = (path: string) => ({ stateDir: join(path, '../state') });
+  const logOf = (path: string) => join(path, '../state/runs.ndjson');
 
   /** The forger's work: other data, and a manifest that says so. */
   async function forge(path: string): Promise<void> {
     const other = await temporaryFolder();
-    await table(other, 'run-1', { row_group_rows: 20 });
+    await table({ row_group_rows: 20 }, 'run-1', other);
     await rm(join(path, second));
     await cp(join(other, 't', part), join(path, part));
     await cp(join(other, '.t.runs/run-1.manifest.json'), manifestIn(path));
@@ -199,88 +186,79 @@ describe('verifyTable with the log of runs', () => {
   }
 
   test('tells by what the manifest was found to be right', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
+    const path = await table();
     expect(await verifyTable(path)).toMatchObject({ evidence: 'none', differences: [] });
-    expect(await verifyTable(path, stateOf(folder))).toMatchObject({ evidence: 'sha256', differences: [] });
+    expect(await verifyTable(path, stateOf(path))).toMatchObject({ evidence: 'sha256', differences: [] });
   });
 
   test('finds a manifest that was edited together with the data', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
+    const path = await table();
     await forge(path);
     expect((await verifyTable(path)).differences).toEqual([]);
-    const { differences } = await verifyTable(path, stateOf(folder));
-    expect(differences).toEqual([
-      `the manifest of run run-1 is not the one that the run wrote (SHA-256 in ${join(folder, 'state/runs.ndjson')})`,
-    ]);
+    const { differences } = await verifyTable(path, stateOf(path));
+    expect(differences).toEqual([`the manifest of run run-1 is not the one that the run wrote (SHA-256 in ${logOf(path)})`]);
   });
 
   test('finds a run that was put in the place of those that it knows', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
-    const log = await readFile(join(folder, 'state/runs.ndjson'));
-    await table(folder, 'run-2');
-    await writeFile(join(folder, 'state/runs.ndjson'), log);
-    const { differences } = await verifyTable(path, stateOf(folder));
-    expect(differences).toEqual([`run run-2 is not in the log of runs ${join(folder, 'state/runs.ndjson')}`]);
+    const path = await table();
+    const log = await readFile(logOf(path));
+    await table({}, 'run-2', dirname(path));
+    await writeFile(logOf(path), log);
+    const { differences } = await verifyTable(path, stateOf(path));
+    expect(differences).toEqual([`run run-2 is not in the log of runs ${logOf(path)}`]);
   });
 
   test('takes a run that was published before the log began at its word', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder, 'run-1');
-    await rm(join(folder, 'state/runs.ndjson'));
-    await table(folder, 'run-2');
-    expect(await verifyTable(path, { ...stateOf(folder), run: 'run-1' })).toMatchObject({ evidence: 'none', differences: [] });
+    const path = await table();
+    await rm(logOf(path));
+    await table({}, 'run-2', dirname(path));
+    expect(await verifyTable(path, { ...stateOf(path), run: 'run-1' })).toMatchObject({ evidence: 'none', differences: [] });
   });
 
   test('finds the table behind another path of its folder, and reads on behind a line that was cut off', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
-    await appendFile(join(folder, 'state/runs.ndjson'), '{"run":"run-9","ta');
-    await table(folder, 'run-2');
-    await symlink(folder, join(folder, 'other'));
-    expect(await verifyTable(join(folder, 'other/t'), stateOf(folder))).toMatchObject({ run: 'run-2', evidence: 'sha256' });
-    expect(await verifyTable(path, { ...stateOf(folder), run: 'run-1' })).toMatchObject({ evidence: 'sha256' });
+    const path = await table();
+    await appendFile(logOf(path), '{"run":"run-9","ta');
+    await table({}, 'run-2', dirname(path));
+    await symlink('.', join(path, '../other'));
+    expect(await verifyTable(join(path, '../other/t'), stateOf(path))).toMatchObject({ run: 'run-2', evidence: 'sha256' });
+    expect(await verifyTable(path, { ...stateOf(path), run: 'run-1' })).toMatchObject({ evidence: 'sha256' });
   });
 
   test('finds the run of a table that was moved, and says where it was; one that takes the place of another is none', async () => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
-    const there = join(folder, 'archive');
+    const path = await table();
+    const there = join(path, '../archive');
     await mkdir(there);
     await rename(path, join(there, 't'));
-    await rename(join(folder, '.t.runs'), join(there, '.t.runs'));
-    expect(await verifyTable(join(there, 't'), stateOf(folder))).toMatchObject({ evidence: 'sha256', movedFrom: path, differences: [] });
-    const log = join(folder, 'state/runs.ndjson');
+    await rename(join(path, '../.t.runs'), join(there, '.t.runs'));
+    expect(await verifyTable(join(there, 't'), stateOf(path))).toMatchObject({ evidence: 'sha256', movedFrom: path, differences: [] });
+    const log = logOf(path);
     await appendFile(log, `\n${JSON.stringify({ run: 'run-0', table: join(there, 't'), sha256: '0' })}\n`);
-    expect((await verifyTable(join(there, 't'), stateOf(folder))).differences).toEqual([`run run-1 is not in the log of runs ${log}`]);
+    expect((await verifyTable(join(there, 't'), stateOf(path))).differences).toEqual([`run run-1 is not in the log of runs ${log}`]);
   });
 
   test.each([
     ['lines that are none', (log: string) => appendFile(log, `\n${'{"run":'.repeat(100_000)}\n{"run":1}\n\u0000\n`)],
     ['as many lines', (log: string) => appendFile(log, `\n${'{"run":"run-0","table":"/elsewhere","sha256":"0"}\n'.repeat(50_000)}`)],
   ])('reads on behind %s of a long log', async (_what, lengthen) => {
-    const folder = await temporaryFolder();
-    const path = await table(folder);
-    await lengthen(join(folder, 'state/runs.ndjson'));
-    await table(folder, 'run-2');
+    const path = await table();
+    await lengthen(logOf(path));
+    await table({}, 'run-2', dirname(path));
     for (const run of ['run-1', 'run-2'])
-      expect(await verifyTable(path, { ...stateOf(folder), run })).toMatchObject({ evidence: 'sha256', differences: [] });
+      expect(await verifyTable(path, { ...stateOf(path), run })).toMatchObject({ evidence: 'sha256', differences: [] });
   });
 
   test('does not follow a link in the place of the log', async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'state'));
     await symlink('../elsewhere', join(folder, 'state/runs.ndjson'));
-    await expect(table(folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN' });
+    await expect(table({}, 'run-1', folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN' });
     expect(await readdir(folder)).not.toContain('elsewhere');
   });
 });
 
 test('tableRuns tells the runs, the newest first, and which one readers see', async () => {
   const folder = await temporaryFolder();
-  for (const run of ['run-1', 'run-2', 'run-3']) await table(folder, run);
+  for (const run of ['run-1', 'run-2', 'run-3']) await table({}, run, folder);
   const runs = await tableRuns(join(folder, 't'));
   expect(runs.map(({ run, state, manifest }) => [run, state, manifest.rows])).toEqual([
     ['run-3', 'published', 60],

@@ -5,23 +5,25 @@ import { of } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { commitUnlogged } from '../../../src/store/index.js';
 import { writeTo, rollbackTable } from '../../../src/run/index.js';
-import { parquet, sinks } from '../../../src/sinks/index.js';
+import { parquet, type ParquetOptions, sinks } from '../../../src/sinks/index.js';
+import type { SinkContext } from '../../../src/sinks/sink.js';
 import { RunLog, tableRuns, verifyTable } from '../../../src/lake/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pageOf } from '../../support/pages.js';
 import { commitOf, elsewhere } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
+/** Publishes a run of one row. */
+async function publish(path: string, number: string, options: Partial<ParquetOptions>, context: Partial<SinkContext> = {}): Promise<void> {
+  const sink = await parquet({ path, ...options }, { ...context, runId: `run-${number}` });
+  await writeTo(of(pageOf(1, [{ uid: number, email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
+}
+
 /** A table with several kept runs; the only row of a run is its number. */
 async function lake(runs: number): Promise<{ path: string; stateDir: string; seen: () => Promise<unknown> }> {
   const base = await temporaryFolder();
   const path = join(base, 'users');
-  for (let run = 1; run <= runs; run += 1) {
-    const row = { uid: String(run), email: null, affid: null };
-    await writeTo(of(pageOf(1, [row])), await parquet({ path, keep: 5 }, { runId: `run-${run}` }), {
-      columns: columnsOf(collections.users),
-    });
-  }
+  for (let run = 1; run <= runs; run += 1) await publish(path, String(run), { keep: 5 });
   const seen = () => duckdb(`SELECT uid FROM '${base}/**/*.parquet'`);
   return { path, stateDir: join(base, '.leadstream'), seen };
 }
@@ -39,9 +41,7 @@ describe('rollbackTable', () => {
     const { path, stateDir, seen } = await lake(3);
     await rollbackTable(path, { stateDir });
     // The next run keeps the one that it replaces, and prunes that one's predecessor.
-    await writeTo(of(pageOf(1, [{ uid: '4', email: null, affid: null }])), await parquet({ path, keep: 2 }, { runId: 'run-4' }), {
-      columns: columnsOf(collections.users),
-    });
+    await publish(path, '4', { keep: 2 });
     expect(await rollbackTable(path, { stateDir })).toMatchObject({ from: 'run-4', to: 'run-2' });
     await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
       message: expect.stringMatching(/the run that it replaced, run-1, is no longer kept; .*--to: run-4, run-3$/),
@@ -80,9 +80,7 @@ describe('rollbackTable', () => {
   test('returns to the run that was replaced, not to one that was rolled back from', async () => {
     const { path, stateDir, seen } = await lake(2);
     await rollbackTable(path, { stateDir });
-    await writeTo(of(pageOf(1, [{ uid: '3', email: null, affid: null }])), await parquet({ path, keep: 5 }, { runId: 'run-3' }), {
-      columns: columnsOf(collections.users),
-    });
+    await publish(path, '3', { keep: 5 });
     expect(await rollbackTable(path, { stateDir })).toMatchObject({ from: 'run-3', to: 'run-1' });
     expect(await seen()).toEqual([{ uid: '1' }]);
   });
@@ -90,10 +88,7 @@ describe('rollbackTable', () => {
   /** Two runs of a table that appends, so that the second one takes over the file of the first. */
   async function appended(): Promise<{ path: string; stateDir: string; shared: string }> {
     const path = join(await temporaryFolder(), 'users');
-    for (const uid of ['1', '2']) {
-      const sink = await parquet({ path, mode: 'append', key: ['uid'] }, { runId: `run-${uid}` });
-      await writeTo(of(pageOf(1, [{ uid, email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
-    }
+    for (const number of ['1', '2']) await publish(path, number, { mode: 'append', key: ['uid'] });
     return { path, stateDir: join(path, '../.leadstream'), shared: join(path, 'part-00000-run-1.parquet') };
   }
 
@@ -116,10 +111,7 @@ describe('rollbackTable', () => {
   test('holds the run against the log of runs', async () => {
     const base = await temporaryFolder();
     const [path, stateDir] = [join(base, 'users'), join(base, '.leadstream')];
-    for (const uid of ['1', '2']) {
-      const sink = await parquet({ path }, { runId: `run-${uid}`, runLog: new RunLog(stateDir) });
-      await writeTo(of(pageOf(1, [{ uid, email: null, affid: null }])), sink, { columns: columnsOf(collections.users) });
-    }
+    for (const number of ['1', '2']) await publish(path, number, {}, { runLog: new RunLog(stateDir) });
     const manifest = join(base, '.users.runs/run-1.manifest.json');
     await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('"collection"', ' "collection"'));
     await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({

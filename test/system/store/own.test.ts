@@ -39,12 +39,6 @@ test('outputs and the state folder have their permissions under any umask, also 
 });
 
 describe('makePrivate', () => {
-  test('makes the folder and the state folder for this user alone, whatever the umask', async () => {
-    const folder = await temporaryFolder();
-    await makePrivate(join(folder, 'state/a'));
-    expect([await modeOf(join(folder, 'state')), await modeOf(join(folder, 'state/a'))]).toEqual(['700', '700']);
-  });
-
   test('closes a folder that others could look into', async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'state/a'), { recursive: true });
