@@ -5,10 +5,10 @@ import type { Row } from '../../../src/core/index.js';
 import { tableFiles, tableRuns } from '../../../src/lake/index.js';
 import { compactTable, rollbackTable } from '../../../src/run/index.js';
 import { parquet } from '../../../src/sinks/index.js';
-import { Stores, type ObjectStore } from '../../../src/store/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { seaweedfsMissing } from '../../support/seaweedfs.js';
 import { column } from '../../support/sinks.js';
+import { storesAround } from '../../support/stores.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { kinds, type Kind, type Place, Tested } from '../../support/tested-table.js';
 
@@ -45,29 +45,6 @@ async function rowsOf(table: Tested): Promise<unknown> {
     (rows[partition] ??= []).push(...found.map((row) => ({ note: null, ...row })));
   }
   return rows;
-}
-
-/** Stores that do something before a data file is uploaded, once. */
-function uploading(before: () => Promise<unknown>): Stores {
-  const stores = new Stores();
-  const at = stores.at.bind(stores);
-  let first = before;
-  stores.at = (root, mode) => {
-    const store = at(root, mode);
-    const upload: ObjectStore['upload'] = async (key, file) => {
-      const once = first;
-      first = () => Promise.resolve();
-      await once();
-      await store.upload(key, file);
-    };
-    return new Proxy(store, {
-      get: (_, name: keyof ObjectStore) => {
-        const value = store[name];
-        return name === 'upload' ? upload : typeof value === 'function' ? value.bind(store) : value;
-      },
-    });
-  };
-  return stores;
 }
 
 const all: readonly (readonly [Kind, Place])[] = [['plain', 'folder'], ...kinds];
@@ -118,7 +95,11 @@ suite.each(all)(`a table (%s) in a %s that is compacted ${seaweedfsMissing ?? ''
     const { table, stateDir } = await appended();
     const isLinked = kind === 'plain' && place === 'folder';
     const other = isLinked ? await parquet({ path: table.path }) : undefined;
-    const stores = uploading(() => table.run(append, [{ id: 'other', day: '20240101' }], undefined, later));
+    const others = ['other'];
+    const stores = storesAround(['upload'], async (upload) => {
+      for (const id of others.splice(0)) await table.run(append, [{ id, day: '20240101' }], undefined, later);
+      return upload();
+    });
     await expect(compactTable(table.path, { stateDir, stores })).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
     await other?.abort();
     expect((await tableFiles(table.path)).files).toHaveLength(isLinked ? 9 : 10);

@@ -70,7 +70,7 @@ const others: readonly (readonly [string, (((table: Tested) => Promise<void>) | 
   ['drop', schema((fields) => fields.filter(({ name }) => name !== 'n')), /column n was renamed, dropped/],
   ['retype', schema((fields) => fields.map(n({ type: 'string' }))), /column n was .* another type/],
   ['invariant', schema((fields) => fields.map(n({ metadata: { 'delta.invariants': '{}' } }))), /delta\.invariants/],
-  ['feature', undefined, /\(.*deletionVectors.*\)/],
+  ['feature', undefined, /protocol .*deletionVectors/],
   ['delete', undefined, /\(DELETE\)/],
   ['append', undefined, /\(WRITE\)/],
   ['restore', undefined, /\(RESTORE\)/],

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { cp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { type OutputColumn, type Row, textOf, type Value } from '../../../src/core/index.js';
+import type { OutputColumn, Row } from '../../../src/core/index.js';
 import { parseExact, stringifyExact } from '../../../src/json/index.js';
-import type { AddedFile, TableChange, TableVersion } from '../../../src/lake/format.js';
+import type { TableVersion } from '../../../src/lake/format.js';
 import { readAvro, writeAvro } from '../../../src/lake/iceberg/avro.js';
 import { applied } from '../../../src/lake/iceberg/file-catalog.js';
 import {
@@ -16,17 +16,14 @@ import {
   tableMetadata,
 } from '../../../src/lake/iceberg/index.js';
 import { readManifests } from '../../../src/lake/iceberg/manifests.js';
-import type { Manifest } from '../../../src/lake/manifest.js';
-import { manifestKey } from '../../../src/lake/store-table.js';
-import { folderName, partitionTerm } from '../../../src/lake/partitions.js';
-import { footerOf, statisticsOf } from '../../../src/parquet/index.js';
 import { DiskObjects } from '../../../src/store/disk-objects.js';
-import { type ObjectStore, objectsAt, sha256File } from '../../../src/store/index.js';
-import type { Handler } from '../../support/odd-server.js';
-import { ownServer } from '../../support/own-server.js';
-import { emptyManifest, fileOf, output } from '../../support/parquet-files.js';
+import { type ObjectStore, objectsAt } from '../../../src/store/index.js';
+import { cuttingProxy, type Fate } from '../../support/cutting-proxy.js';
+import { FormatTable, printed as printedOf } from '../../support/format-table.js';
+import { output } from '../../support/parquet-files.js';
 import { seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
 import { pythonReaders } from '../../support/python.js';
+import { around } from '../../support/stores.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const { testByReaders, python } = pythonReaders(
@@ -44,14 +41,6 @@ const columns = [
   output('day', 'date'),
 ];
 
-interface RunOptions {
-  readonly mode?: Manifest['mode'];
-  readonly by?: readonly string[];
-  readonly columns?: readonly OutputColumn[];
-  /** Rows of a file, at most. */
-  readonly fileRows?: number;
-}
-
 type Version = TableVersion<IcebergState>;
 
 /** What readers and runs see of a version. */
@@ -59,61 +48,13 @@ function seen(version: Version | undefined) {
   return version && { ...version, state: undefined };
 }
 
-/** A table, and the runs that write it as the lake does. */
-class Table {
-  readonly format;
-
+class Table extends FormatTable<IcebergState> {
   constructor(
-    readonly root: string,
-    readonly store: ObjectStore = new DiskObjects(root),
+    root: string,
+    store: ObjectStore = new DiskObjects(root),
     readonly catalog: Catalog = fileCatalog(store),
   ) {
-    this.format = new IcebergFormat(catalog, store);
-  }
-
-  async run(runId: string, rows: readonly Row[], options: RunOptions = {}): Promise<Version> {
-    const base = await this.format.load();
-    const change = await this.change(base, runId, rows, options);
-    await this.store.put(manifestKey(runId), JSON.stringify(change.manifest));
-    return this.format.commit(base, change);
-  }
-
-  async change(base: Version | undefined, runId: string, rows: readonly Row[], options: RunOptions): Promise<TableChange> {
-    const { mode = 'replace', by = [], columns: all = columns, fileRows = 2 } = options;
-    const terms = by.map((text) => partitionTerm(text, 'iceberg'));
-    const partitions = terms.map(({ field, transform, name }) => ({ source: field, transform, name }));
-    const typeOf = (field: string) => all.find(({ name }) => name === field)?.type ?? 'text';
-    const groups = new Map<string, { partition: readonly Value[]; rows: Row[] }>();
-    for (const row of rows) {
-      const partition = terms.map(({ field, transform }) => resultOf(row[field] ?? null, transform));
-      const folder = terms.map((term, index) => folderName(term, partition[index] ?? null, typeOf(term.field), 'iceberg')).join('/');
-      const group = groups.get(folder) ?? { partition, rows: [] };
-      groups.set(folder, group);
-      group.rows.push(row);
-    }
-    const added: AddedFile[] = [];
-    for (const [folder, { partition, rows: some }] of groups) {
-      for (let from = 0; from < some.length; from += fileRows) {
-        const slice = some.slice(from, from + fileRows);
-        const path = await fileOf(await temporaryFolder(), all, slice, { fieldIds: this.format.checkColumns(base, all, partitions) });
-        const [{ size: bytes }, sha256, footer] = [await stat(path), await sha256File(path), await footerOf(path)];
-        const name = ['data', runId, ...(folder === '' ? [] : [folder]), `part-${String(added.length).padStart(5, '0')}.parquet`].join('/');
-        await this.store.upload(name, { path, bytes, sha256 });
-        if (footer === undefined) throw new Error('the footer cannot be read');
-        added.push({ name, rows: slice.length, bytes, sha256, written_by: runId, partition, statistics: statisticsOf(footer, all) });
-      }
-    }
-    const gone = { replace: () => true, append: () => false, replace_partitions: (folder = '') => groups.has(folder) }[mode];
-    return {
-      runId,
-      manifest: { ...emptyManifest, run_id: runId, mode, schema: [...all], partition_by: [...by] },
-      sha256: `digest of ${runId}`,
-      columns: all,
-      partitions,
-      added,
-      removed: (base?.files ?? []).filter(({ folder }) => gone(folder)).map(({ name }) => name),
-      keep: 1,
-    };
+    super(new IcebergFormat(catalog, store), store, { columns, fileRows: 2 });
   }
 
   async metadata() {
@@ -134,12 +75,6 @@ class Table {
       return one?.rows ?? [];
     });
   }
-}
-
-function resultOf(value: Value, transform: string): Value {
-  if (!(value instanceof Date) || transform === 'identity') return value;
-  const months = (value.getUTCFullYear() - 1970) * 12 + value.getUTCMonth();
-  return BigInt(transform === 'month' ? months : Math.floor(value.getTime() / 86_400_000));
 }
 
 const instant = (text: string) => new Date(`${text}Z`);
@@ -164,15 +99,7 @@ const texts = [
   `\ud7ff${'\u{10ffff}'.repeat(20)}`,
 ];
 
-/** Rows as readers print them. */
-function printed(rows: readonly Row[], all: readonly OutputColumn[] = columns): readonly Row[] {
-  const print = (value: Value, type: OutputColumn['type']) => {
-    if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
-    return textOf(value, type)?.replace(/Z$/, '+00:00') ?? null;
-  };
-  const sorted = rows.toSorted((one, other) => (String(one['id']) < String(other['id']) ? -1 : 1));
-  return sorted.map((row) => Object.fromEntries(all.map(({ name, type }) => [name, print(row[name] ?? null, type)])));
-}
+const printed = (rows: readonly Row[], of = columns) => printedOf(rows, of);
 
 const id = (name: string): Row => ({ id: name });
 
@@ -219,12 +146,7 @@ describe('a table of Iceberg', () => {
       await table.run('r1', recent, { by });
       const changed = recent.slice(1, 3).map((row) => ({ ...row, id: `${String(row['id'])}2` }));
       const version = await table.run('r2', changed, { by, mode: 'replace_partitions' });
-      const partition = (row: Row) =>
-        by
-          .map((text) => partitionTerm(text, 'iceberg'))
-          .map(({ field, transform }) => String(resultOf(row[field] ?? null, transform)))
-          .join();
-      const kept = recent.filter((row) => !changed.some((other) => partition(row) === partition(other)));
+      const kept = recent.filter((row) => !changed.some((other) => table.folderOf(row, { by }) === table.folderOf(other, { by })));
       expect({ by, rows: await table.read('main') }).toEqual({ by, rows: [printed([...kept, ...changed])] });
       expect(version.files.every(({ name, folder }) => name.includes(`/${folder}/part-`))).toBe(true);
       expect(seen(await table.format.load())).toEqual(seen(version));
@@ -233,7 +155,7 @@ describe('a table of Iceberg', () => {
 
   testByReaders('gives a column that returns, or has another type, a new id and none of the old values', async () => {
     const [key, text, number] = [output('id', 'text'), output('v', 'text'), output('v', 'integer')];
-    const steps: readonly (readonly [columns: NonNullable<RunOptions['columns']>, row: Row, by?: readonly string[]])[] = [
+    const steps: readonly (readonly [columns: readonly OutputColumn[], row: Row, by?: readonly string[]])[] = [
       [[key, text], { id: '1', v: 'one' }, ['v']],
       [[key], { id: '2' }],
       [[key, number], { id: '3', v: 3n }, ['v']],
@@ -245,26 +167,8 @@ describe('a table of Iceberg', () => {
       for (const [index, [some, row, by = []]] of steps.entries())
         await table.run(`r${index}`, [row], { columns: some, by: mode === 'append' ? [] : by, mode });
       const { schemas, snapshots } = await table.metadata();
-      expect(schemas.map(({ fields }) => fields.map(({ name, id, doc }) => [name, id, doc].filter((each) => each !== undefined)))).toEqual([
-        [
-          ['id', 1],
-          ['v', 2],
-        ],
-        [['id', 1]],
-        [
-          ['id', 1],
-          ['v', 3],
-        ],
-        [
-          ['id', 1],
-          ['v', 4, 'the value'],
-        ],
-        [
-          ['id', 1],
-          ['v', 4],
-          ['w', 5],
-        ],
-      ]);
+      const described = schemas.map(({ fields }) => fields.map(({ name, id, doc = '' }) => `${name} ${id} ${doc}`.trim()).join(', '));
+      expect(described).toEqual(['id 1, v 2', 'id 1', 'id 1, v 3', 'id 1, v 4 the value', 'id 1, v 4, w 5']);
       const read = await table.read('main', ...snapshots.map((snapshot) => snapshot['snapshot-id']));
       const wide = [key, text, output('w', 'flag')];
       const before = [...['1', '2', '3'].map(id), { id: '4', v: 'four' }];
@@ -285,7 +189,7 @@ describe('a table of Iceberg', () => {
     expect(await table.read('main')).toEqual([printed(rows.slice(0, 1))]);
     // A run after it does not reuse the id of the column that the return took away.
     const next = await table.run('r4', rows.slice(3), { columns: wide });
-    expect(table.format.checkColumns(next, wide, []).get('late')).toBe(9);
+    expect(table.format.checkColumns?.(next, wide, [])?.get('late')).toBe(9);
     expect(next.kept.map(({ run }) => run)).toEqual(['r1', 'r3', 'r2']);
 
     const { snapshots } = await table.metadata();
@@ -346,12 +250,13 @@ describe('a table of Iceberg', () => {
 const inCatalog = seaweedfsMissing === undefined ? describe : describe.skip;
 
 inCatalog(seaweedfsMissing ?? 'a table of Iceberg in a REST catalog', () => {
-  /** @param faults What happens to commits, one after the other. */
-  async function opened(faults: Fault[] = []) {
+  /** @param fates Those of commits, one after the other. */
+  async function opened(fates: Fate[] = []) {
     const { catalog: uri, env } = await seaweedfs();
     Object.assign(process.env, env);
     const name = `days.leads_${randomUUID().slice(0, 8)}`;
-    const proxy = await ownServer(faulty(uri, faults));
+    const isCommit = /^POST .*namespaces\/[^/]+\/tables\/./;
+    const proxy = await cuttingProxy(uri, (request) => (isCommit.test(request) ? fates.shift() : undefined) ?? 'answered');
     const catalog = new RestCatalog({ uri: proxy.url, name, warehouse, credential: 'writer:writer-secret', scope: 'catalog' });
     const root = await catalog.location();
     const table = new Table(root, objectsAt(root), catalog);
@@ -381,13 +286,13 @@ inCatalog(seaweedfsMissing ?? 'a table of Iceberg in a REST catalog', () => {
     expect(seen(await table.format.load())).toMatchObject({ current: { run: 'r4' }, kept: [{ run: 'r1' }] });
   });
 
-  test.each<[string, ...Fault[]]>([
-    ['was never sent', 'unsent'],
-    ['was applied, and the reply was lost', 'no reply'],
-    ['was applied, and 500 came back', '500'],
-    ['was first not sent, and then lost its reply', 'unsent', 'unsent', 'no reply'],
-  ])('is committed to once when a commit %s', async (_what, ...faults) => {
-    const { table } = await opened([...faults, ...faults, ...faults]);
+  test.each<[string, ...Fate[]]>([
+    ['was never sent', 'cut'],
+    ['was applied, and the reply was lost', 'applied'],
+    ['was applied, and 500 came back', 'failed'],
+    ['was first not sent, and then lost its reply', 'cut', 'cut', 'applied'],
+  ])('is committed to once when a commit %s', async (_what, ...fates) => {
+    const { table } = await opened([...fates, ...fates, ...fates]);
     for (const run of ['r1', 'r2']) await table.run(run, [id(run)], { mode: 'append' });
     const version = await table.run('r3', [id('r3')]);
     const { snapshots } = await table.metadata();
@@ -399,28 +304,6 @@ inCatalog(seaweedfsMissing ?? 'a table of Iceberg in a REST catalog', () => {
     expect(seen(await table.format.load())).toEqual(seen(version));
   });
 });
-
-type Fault = 'unsent' | 'no reply' | '500';
-
-/** Passes requests on to a catalog. */
-function faulty(uri: string, faults: Fault[]): Handler {
-  return (response, { pathname, search }, _attempt, request) => {
-    void (async () => {
-      const { method = '', headers } = request;
-      const body = Buffer.concat((await request.toArray()) as Buffer[]);
-      const fault = method === 'POST' && /namespaces\/[^/]+\/tables\/./.test(pathname) ? faults.shift() : undefined;
-      if (fault === 'unsent') return response.destroy();
-      const { authorization = '', 'content-type': type = '' } = headers;
-      const answer = await fetch(uri + pathname + search, {
-        method,
-        headers: { authorization, 'content-type': type },
-        ...(method === 'POST' && { body }),
-      });
-      const text = await answer.text();
-      return fault === 'no reply' ? response.destroy() : response.writeHead(fault === '500' ? 500 : answer.status).end(text);
-    })();
-  };
-}
 
 /** A catalog of several writers, in which only another snapshot of `main` is a conflict, as in one behind a REST API. */
 function sharedCatalog(json: unknown): Catalog {
@@ -461,41 +344,6 @@ test.each(['before', 'in'])('keeps what a tag refers to that others make just %s
 describe('a commit to a table of Iceberg', () => {
   const hint = 'metadata/version-hint.text';
 
-  test('of ten writers at once succeeds for one, and the others leave nothing behind', async () => {
-    const table = new Table(await temporaryFolder());
-    await table.run('r0', [id('0')]);
-    const runs = Array.from({ length: 10 }, (_, index) => `w${index}`);
-    const base = await table.format.load();
-    const changes = await Promise.all(runs.map((run) => table.change(base, run, [id(run)], { mode: 'append' })));
-    const outcomes = await Promise.allSettled(changes.map((change) => table.format.commit(base, change)));
-    const lost = outcomes.filter((outcome) => outcome.status === 'rejected');
-    expect(lost.map(({ reason }) => (reason as { code: string }).code)).toEqual(Array.from({ length: 9 }, () => 'E_RUN_LOCKED'));
-    const winner = runs[outcomes.findIndex(({ status }) => status === 'fulfilled')];
-    expect((await table.format.load())?.current).toEqual({ run: winner, sha256: `digest of ${winner}` });
-    const metadata = [];
-    for await (const { key } of table.store.list('metadata/w')) metadata.push(key);
-    expect(metadata.every((key) => key.startsWith(`metadata/${winner}-`))).toBe(true);
-  });
-
-  test('is decided when the reply to any write of it is lost', async () => {
-    for (const [operation, failing] of [
-      ['create', 1],
-      ['create', 2],
-      ['create', 3],
-      ['replace', 1],
-    ] as const) {
-      const root = await temporaryFolder();
-      await new Table(root).run('r0', [id('0')]);
-      const store = losing(new DiskObjects(root), operation, failing);
-      const table = new Table(root, store);
-      const base = await table.format.load();
-      const version = await table.format.commit(base, await new Table(root).change(base, 'r1', [id('1')], { mode: 'append' }));
-      expect(seen(await new Table(root).format.load())).toEqual(seen(version));
-      expect(version.files).toHaveLength(2);
-      expect(await readFile(join(root, hint), 'utf8')).toBe('2');
-    }
-  });
-
   test('has a hint that is not older than another one, when it arrives late', async () => {
     const root = await temporaryFolder();
     await new Table(root).run('r1', [id('1')]);
@@ -534,31 +382,6 @@ describe('a commit to a table of Iceberg', () => {
     },
   );
 });
-
-/** A store that applies one write of a kind, and loses its reply. */
-function losing(store: ObjectStore, operation: 'create' | 'replace', failing: number): ObjectStore {
-  let calls = 0;
-  return around(store, [operation], async (write) => {
-    const result = await write();
-    if ((calls += 1) === failing) throw new Error('the reply was lost');
-    return result;
-  });
-}
-
-function around(
-  store: ObjectStore,
-  operations: readonly string[],
-  wrap: (write: () => Promise<unknown>, key: unknown) => Promise<unknown>,
-): ObjectStore {
-  return new Proxy(store, {
-    get: (_, name) => {
-      const method: unknown = Reflect.get(store, name);
-      if (typeof method !== 'function') return method;
-      const call = (...args: readonly unknown[]) => Reflect.apply(method, store, args) as Promise<unknown>;
-      return operations.includes(String(name)) ? (...args: readonly unknown[]) => wrap(() => call(...args), args[0]) : call;
-    },
-  });
-}
 
 test('a table of Iceberg never has fewer rows because its manifests or lists are damaged', async () => {
   const table = new Table(await temporaryFolder());
@@ -621,9 +444,7 @@ describe('a table of Iceberg that leadstream may not write is refused', () => {
     ['metadata of a catalog', (root) => cp(join(root, first), join(root, 'metadata/00001-a.metadata.json')), /00001-a.*another program/],
     ['a table without our mark', (root) => edited(root, (text) => text.replace('leadstream.writer', 'writer')), /another writer/],
     ['a file elsewhere', (root) => edited(root, (text) => text.replace('/metadata/r1', '/../r1')), /leads out/],
-    ['a damaged manifest list', (root) => damaged(root, () => 'no Avro'), /cannot be read/],
-    ['a manifest list that is cut', (root) => damaged(root, (bytes) => bytes.subarray(0, -20)), /cannot be read/],
-    ['an unknown codec', (root) => damaged(root, (bytes) => bytes.toString('latin1').replace('deflate', 'unknown')), /cannot be read/],
+    ['an unknown codec', (root) => unreadable(root), /cannot be read/],
     ['delete files', (root) => withDeletes(root), /delete files/],
   ];
   test.each(cases)('for %s', async (_, change, message) => {
@@ -671,9 +492,8 @@ async function withDeletes(root: string, content = 1): Promise<void> {
   await writeFile(listed, await writeAvro(list.schema, {}, rows));
 }
 
-async function damaged(root: string, damage: (bytes: Buffer) => Buffer | string): Promise<void> {
+async function unreadable(root: string): Promise<void> {
   const { metadata } = (await fileCatalog(new DiskObjects(root)).load()) ?? {};
   const path = metadata?.snapshots?.[0]?.['manifest-list'] ?? '';
-  const bytes = damage(await readFile(path));
-  await writeFile(path, typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
+  await writeFile(path, (await readFile(path, 'latin1')).replace('deflate', 'unknown'), 'latin1');
 }

@@ -9,7 +9,7 @@ import { Pointer } from '../../../src/lake/pointer.js';
 import { loadPipelines } from '../../../src/plan/index.js';
 import { compactTable, rollbackTable, runPipeline } from '../../../src/run/index.js';
 import { parquetSink } from '../../../src/sinks/parquet.js';
-import { isRemote, jsonIn, sha256Text, Stores, type ObjectStore } from '../../../src/store/index.js';
+import { isRemote, jsonIn, sha256Text, Stores } from '../../../src/store/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pageOf } from '../../support/pages.js';
@@ -17,6 +17,7 @@ import { reachedServer } from '../../support/reached-server.js';
 import { bucket, seaweedfsMissing } from '../../support/seaweedfs.js';
 import { pipelineText, serviceOf } from '../../support/services.js';
 import { column, elsewhere, facts, recording } from '../../support/sinks.js';
+import { around } from '../../support/stores.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const preload = fileURLToPath(new URL('../../support/killed-in-folder.mjs', import.meta.url));
@@ -223,18 +224,12 @@ function testsOf(place: 'S3' | 'this machine'): void {
   test.each(['before', 'after'] as const)('are committed once when the reply is lost %s the commit was applied', async (when) => {
     const pair = await Pair.new(place);
     await pair.published(night('1'));
-    const store = new Stores().at(pair.path);
     let cuts = 0;
-    const replace: ObjectStore['replace'] = async (...given) => {
+    const cutting = around(new Stores().at(pair.path), ['replace'], async (replace) => {
       cuts += 1;
-      const isCut = cuts === 1;
-      const version = isCut && when === 'before' ? '' : await store.replace(...given);
-      if (isCut) throw new Error('the connection was cut');
-      return version;
-    };
-    const cutting = Object.assign(Object.create(store) as ObjectStore, {
-      ...{ root: store.root, replace },
-      read: (key: string) => store.read(key),
+      if (cuts > 1) return replace();
+      if (when === 'after') await replace();
+      throw new Error('the connection was cut');
     });
     const prepared = await pair.prepared('cut', new Pointer(cutting, ['leads', 'users']));
     for (const each of prepared) await each.commit?.(false);
