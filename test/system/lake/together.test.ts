@@ -342,7 +342,7 @@ function testsOf(place: 'S3' | 'this machine'): void {
     expect(await run()).toMatchObject({ code: 0, stderr: expect.stringMatching(/published: p0, p1\n$|published: p1, p0\n$/) });
     expect(await pair.both()).toEqual([['a'], ['b']]);
     await writeFile(join(pair.folder, 'p.yaml'), pair.text({ users_expect: '{ min_rows: 2 }' }));
-    expect(await run()).toMatchObject({ code: 65, stderr: expect.stringMatching(/\nfailed: p1, p0\n$/) });
+    expect(await run()).toMatchObject({ code: 65, stderr: expect.stringMatching(/\nfailed: p0, p1\n$/) });
     await pair.check();
   });
 }
