@@ -84,7 +84,9 @@ function namesIn(names: string): readonly { readonly local: string; readonly nam
 }
 
 /** The pages of the guide. */
-export const guide = ['recipes', 'operations', 'tables', 'embedding', 'extending'].map((name) => `pipelines/guide/${name}.md`);
+export const guide = ['recipes', 'operations', 'monitoring', 'tables', 'stores', 'embedding', 'extending'].map(
+  (name) => `pipelines/guide/${name}.md`,
+);
 
 /** Returns the blocks of a language in a page of Markdown; by default those of programs. */
 export async function blocksIn(page: string, language = '[jt]s'): Promise<readonly string[]> {
