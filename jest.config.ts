@@ -4,9 +4,10 @@ import { availableParallelism } from 'node:os';
 import type { Config } from 'jest';
 
 /**
- * The levels of tests: `unit` is pure and in process, `system` uses the service, files and the command, `release` what we ship (the package, the examples, the
- * files as others read them), and `soak` needs many kills, random seeds or other compilers and runtimes. `npm test` runs the first two as `rooms`, each of which
- * runs many of their suites in one process, in half of the time. A single suite runs with `npm run jest -- its/path`.
+ * The levels of tests: `unit` is pure and in process, `system` uses the service, files and the command, `heavy` needs programs of others (an object store, a
+ * catalog, readers in Python) or many kills, `release` tests what we ship (the package, the examples, the files as others read them), and `soak` needs hundreds
+ * of kills, random seeds or other compilers and runtimes. `npm test` runs the first two as `rooms`, each of which runs many of their suites in one process, in
+ * half of the time; `heavy` runs as `heavy-rooms`. A single suite runs with `npm run jest -- its/path`.
  *
  * Tests run as native ES modules, because got is one. `npm run jest` sets the Node option that this needs, and two that make the workers' garbage collectors
  * leave the cores to the tests.
@@ -32,7 +33,7 @@ const memory = '/dev/shm';
 if (existsSync(memory) && statfsSync(memory).bavail * statfsSync(memory).bsize > 2 ** 31) process.env['TMPDIR'] ??= memory;
 
 const config: Config = {
-  projects: ['unit', 'system', 'release', 'soak', 'rooms'].map(rung),
+  projects: ['unit', 'system', 'heavy', 'release', 'soak', 'rooms', 'heavy-rooms'].map(rung),
   testSequencer: '<rootDir>/test/support/order.js',
   // A project's own time limit is ignored. This limit ends a test that hangs; no test measures anything by it.
   testTimeout: 300_000,

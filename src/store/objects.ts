@@ -47,7 +47,7 @@ export function isFile(body: ObjectBody): body is FinishedFile {
 
 /**
  * Objects below a place, by keys such as `data/RUN/part-00000.parquet`: a prefix of a bucket, or a folder of this machine. What was written whole is read whole;
- * nobody sees a part of an object. `test/system/store/objects.test.ts` is the contract.
+ * nobody sees a part of an object. `test/contracts/objects.ts` is the contract.
  *
  * Reading, `upload`, `list` and `remove` are repeated when they fail for a moment. `create` and `replace` are one attempt each: if one rejects, what became of
  * it is undecided, and the caller has to read the object to find out.

@@ -1,8 +1,10 @@
 """Reads and changes Delta tables with programs that nobody here wrote.
 
-usage: delta.py read TABLE VERSION...   prints the rows by version and reader
+usage, by lines of stdin (see served.py):
+       delta.py read TABLE VERSION...   prints the rows by version and reader
        delta.py predicates TABLE        prints by reader the predicates that found other rows than a full scan
        delta.py rows TABLE...           prints the rows of the current versions by table and reader; or why it has none
+       delta.py polars EXPRESSION       prints the ids of the rows that an expression of Polars has
        delta.py VERB TABLE...           changes tables by delta-rs, see CHANGES
 """
 
@@ -10,7 +12,6 @@ import datetime
 import functools
 import json
 import operator
-import sys
 
 import duckdb
 import duckdb_extension_delta
@@ -19,6 +20,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, Field, QueryBuilder, TableFeatures, write_deltalake
 from deltalake.schema import PrimitiveType
 
+from served import serve
 from values import text
 
 OPERATORS = {"=": operator.eq, "<": operator.lt, ">=": operator.ge}
@@ -82,6 +84,7 @@ def connected():
 
 
 def duck(table, version):
+    connected().execute(f"DETACH DATABASE IF EXISTS t{version}")
     connected().execute(f"ATTACH '{table}' AS t{version} (TYPE delta, VERSION {version})")
     return lambda where: connected().execute(f"SELECT * FROM t{version}{condition(where)}").to_arrow_table()
 
@@ -173,12 +176,15 @@ CHANGES = {
 }
 
 
-def main(verb, *tables):
+def main(verb, *args):
     printed = {"read": read, "predicates": predicates, "rows": rows}.get(verb)
     if printed:
-        print(json.dumps(dict(printed(*tables))))
-    for table in [] if printed else tables:
-        CHANGES[verb](DeltaTable(table))
+        print(json.dumps(dict(printed(*args))))
+    elif verb == "polars":
+        print(*eval(args[0], {"polars": pl}).collect()["id"], end="")
+    else:
+        for table in args:
+            CHANGES[verb](DeltaTable(table))
 
 
-main(*sys.argv[1:])
+serve(main)

@@ -1,6 +1,7 @@
 """Reads and changes tables of Iceberg with programs that nobody here wrote.
 
-usage: iceberg.py read METADATA SNAPSHOT...   prints the rows of snapshots by reader; main is the current one, and for it the predicates, too, that
+usage, by lines of stdin (see served.py):
+       iceberg.py read METADATA SNAPSHOT...   prints the rows of snapshots by reader; main is the current one, and for it the predicates, too, that
                                               find other rows than a full scan
        iceberg.py catalog URI WAREHOUSE CREDENTIAL NAME   prints the rows of each snapshot in a REST catalog, the oldest first
        iceberg.py overwrite URI WAREHOUSE CREDENTIAL NAME   replaces all files of a table in a REST catalog by pyiceberg, with the same rows
@@ -14,7 +15,6 @@ import functools
 import json
 import operator
 import os
-import sys
 
 import duckdb
 import duckdb_extension_avro
@@ -28,6 +28,7 @@ from pyiceberg.table.sorting import SortField, SortOrder
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, LongType, NestedField, StringType
 
+from served import serve
 from values import text
 
 OPERATORS = {
@@ -138,11 +139,12 @@ def attached(uri, warehouse, credential, access):
     endpoint, region, key, secret = access.values()
     connection = connected()
     connection.execute(
-        f"CREATE SECRET s3 (TYPE s3, ENDPOINT '{endpoint.removeprefix('http://')}', URL_STYLE path, USE_SSL false, REGION '{region}', KEY_ID '{key}', SECRET '{secret}')"
+        f"CREATE OR REPLACE SECRET s3 (TYPE s3, ENDPOINT '{endpoint.removeprefix('http://')}', URL_STYLE path, USE_SSL false, REGION '{region}', KEY_ID '{key}', SECRET '{secret}')"
     )
     client, password = credential.split(":")
     server = f"OAUTH2_SERVER_URI '{uri}/v1/oauth/tokens'"
-    connection.execute(f"CREATE SECRET catalog (TYPE iceberg, CLIENT_ID '{client}', CLIENT_SECRET '{password}', {server})")
+    connection.execute(f"CREATE OR REPLACE SECRET catalog (TYPE iceberg, CLIENT_ID '{client}', CLIENT_SECRET '{password}', {server})")
+    connection.execute("DETACH DATABASE IF EXISTS c")
     connection.execute(f"ATTACH '{warehouse}' AS c (TYPE iceberg, ENDPOINT '{uri}', SECRET catalog, ACCESS_DELEGATION_MODE none)")
     return connection
 
@@ -246,4 +248,6 @@ def rewrite(metadata):
     print(table.metadata_location)
 
 
-{"read": read, "catalog": catalog, "overwrite": overwrite, "others": others, "rewrite": rewrite}[sys.argv[1]](*sys.argv[2:])
+COMMANDS = {"read": read, "catalog": catalog, "overwrite": overwrite, "others": others, "rewrite": rewrite}
+
+serve(lambda command, *args: COMMANDS[command](*args))

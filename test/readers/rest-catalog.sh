@@ -20,4 +20,4 @@ export CATALOG_CATALOG__IMPL=org.apache.iceberg.inmemory.InMemoryCatalog CATALOG
 java -cp "$folder/lib/*" org.apache.iceberg.rest.RESTCatalogServer > "$folder/log" 2>&1 &
 trap 'kill $!; rm -rf "$folder"' EXIT
 until curl -sf "http://127.0.0.1:$CATALOG_REST_PORT/v1/config" > "$folder/config"; do sleep 0.2; kill -0 $! || { cat "$folder/log"; exit 1; }; done
-REST_CATALOG=http://127.0.0.1:$CATALOG_REST_PORT npm run -s jest -- test/system/lake/rest-catalog.test.ts
+REST_CATALOG=http://127.0.0.1:$CATALOG_REST_PORT npm run -s jest -- test/heavy/lake/rest-catalog.test.ts

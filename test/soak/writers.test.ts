@@ -2,12 +2,12 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { RestCatalog, storeTable, verifyTable } from '../../src/lake/index.js';
 import { Stores } from '../../src/store/index.js';
 import { duckdb } from '../support/duckdb.js';
-import { reachedServer } from '../support/reached-server.js';
-import { bucket, seaweedfsMissing, warehouse } from '../support/seaweedfs.js';
+import { inSeaweedFS } from '../support/in-seaweedfs.js';
+import { bucket, warehouse } from '../support/seaweedfs.js';
 import { temporaryFolder } from '../support/temporary.js';
 import type { Ending, Order } from '../support/writer-child.js';
 
@@ -22,10 +22,7 @@ const ways: Readonly<Record<string, (writer: number) => readonly [string, number
   'append or replace': (writer) => [writer % 2 === 0 ? 'append' : 'replace_partitions', randomInt(1, 4)],
 };
 
-const suite = seaweedfsMissing === undefined ? describe : describe.skip;
-
-suite(`ten processes that write at once without a lock (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
-  const server = reachedServer();
+inSeaweedFS('ten processes that write at once without a lock', (server) => {
   const children: ChildProcess[] = [];
   afterAll(() => children.forEach((child) => child.kill()));
 

@@ -40,7 +40,7 @@ async function passesOnMoto(): Promise<boolean> {
   await new S3Client({ endpoint, forcePathStyle: true }).send(new CreateBucketCommand({ Bucket: 'lake' }));
   const options = { stdio: 'inherit', env: { ...process.env, TEST_STORE: 'moto' } } as const;
   const [code] = await once(
-    spawn('npm', ['run', '-s', 'jest', '--', 'test/system/store/objects.test.ts', '-t', 'objects in'], options),
+    spawn('npm', ['run', '-s', 'jest', '--', 'test/heavy/store/objects.test.ts', '-t', 'objects in'], options),
     'exit',
   );
   return code === 0;

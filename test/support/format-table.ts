@@ -2,12 +2,17 @@ import { stat } from 'node:fs/promises';
 import type { OutputColumn, Row, Value } from '../../src/core/index.js';
 import { textOf } from '../../src/core/index.js';
 import type { AddedFile, TableChange, TableFormat, TableVersion } from '../../src/lake/format.js';
+import { DeltaFormat } from '../../src/lake/delta/index.js';
+import type { DeltaState } from '../../src/lake/delta/log.js';
+import { applied } from '../../src/lake/iceberg/file-catalog.js';
+import { type Catalog, fileCatalog, IcebergFormat, type IcebergState, tableMetadata } from '../../src/lake/iceberg/index.js';
 import type { Manifest } from '../../src/lake/manifest.js';
 import { folderName, partitionTerm } from '../../src/lake/partitions.js';
 import { manifestKey } from '../../src/lake/store-table.js';
 import { footerOf, statisticsOf } from '../../src/parquet/index.js';
+import { DiskObjects } from '../../src/store/disk-objects.js';
 import { type ObjectStore, sha256File } from '../../src/store/index.js';
-import { emptyManifest, fileOf } from './parquet-files.js';
+import { emptyManifest, fileOf, output } from './parquet-files.js';
 import { temporaryFolder } from './temporary.js';
 
 export interface RunOptions {
@@ -115,3 +120,76 @@ export function printed(rows: readonly Row[], columns: readonly OutputColumn[]):
   const sorted = rows.toSorted((one, other) => (String(one['id']) < String(other['id']) ? -1 : 1));
   return sorted.map((row) => Object.fromEntries(columns.map(({ name, type }) => [name, print(row[name] ?? null, type)])));
 }
+
+export const columns = [
+  output('id', 'text'),
+  output('state', 'text'),
+  output('note', 'text'),
+  output('n', 'integer'),
+  output('x', 'decimal'),
+  output('ok', 'flag'),
+  output('at', 'timestamp'),
+  output('day', 'date'),
+];
+
+/** A table of Iceberg, by default in a catalog of files. */
+export class IcebergTable extends FormatTable<IcebergState> {
+  constructor(
+    root: string,
+    store: ObjectStore = new DiskObjects(root),
+    readonly catalog: Catalog = fileCatalog(store),
+  ) {
+    super(new IcebergFormat(catalog, store), store, { columns, fileRows: 2 });
+  }
+
+  async metadata() {
+    const metadata = (await this.catalog.load())?.metadata;
+    if (metadata === undefined) throw new Error('there is no table');
+    return { ...metadata, snapshots: metadata.snapshots ?? [] };
+  }
+}
+
+/** What readers and runs see of a version. */
+export function seen(version: TableVersion<IcebergState> | undefined) {
+  return version && { ...version, state: undefined };
+}
+
+/** A catalog of several writers, in which only another snapshot of `main` is a conflict, as in one behind a REST API. */
+export function sharedCatalog(json: unknown): Catalog {
+  let table = { sequence: 100, metadata: tableMetadata(json, 'the catalog') };
+  return {
+    load: () => Promise.resolve(table),
+    commit: (base = table, updates) => {
+      const { metadata } = table;
+      const holds = base.metadata.refs?.['main']?.['snapshot-id'] === metadata.refs?.['main']?.['snapshot-id'];
+      if (holds) table = { sequence: table.sequence + 1, metadata: applied(metadata, updates) };
+      return Promise.resolve(holds ? table : 'lost');
+    },
+  };
+}
+
+/** A table of Delta, by default partitioned by state. */
+export class DeltaTable extends FormatTable<DeltaState> {
+  constructor(store: ObjectStore) {
+    super(new DeltaFormat(store), store, { columns, by: ['state'] });
+  }
+
+  static async onDisk(): Promise<DeltaTable> {
+    return new DeltaTable(new DiskObjects(await temporaryFolder()));
+  }
+}
+
+/** Rows with a few values, by id. */
+export const row = (id: string, state: string | null, more: Row = {}): Row => ({
+  ...{
+    id,
+    state,
+    note: `note ${id}`,
+    n: BigInt(id.length),
+    x: 0.5,
+    ok: true,
+    at: new Date('2024-01-31T00:00:00.123Z'),
+    day: new Date('2024-01-31'),
+  },
+  ...more,
+});

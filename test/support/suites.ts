@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
-/** The suites that run together, by the name of the file in `test/rooms` that runs them. Each suite is in one room. */
+/** The suites that run together, by the name of the file in `test/rooms` or `test/heavy-rooms` that runs them. Each suite is in one room. */
 export const rooms: Readonly<Record<string, RegExp>> = {
   'cli-a-l': /^system\/cli\/[a-l]/,
   'cli-m-z': /^system\/cli\/[m-z]/,
@@ -16,6 +16,9 @@ export const rooms: Readonly<Record<string, RegExp>> = {
   source: /^system\/source\//,
   store: /^system\/(parquet|sinks|store)\//,
   unit: /^unit\//,
+  'heavy-lake-a-n': /^heavy\/lake\/[a-n]/,
+  'heavy-lake-o-z': /^heavy\/lake\/[o-z]/,
+  'heavy-processes': /^heavy\/(cli|pipeline|source|store)\//,
 };
 
 /**
@@ -28,7 +31,7 @@ export async function runRoom(name: string): Promise<void> {
   for (const suite of await suites()) if (rooms[name]?.test(suite)) await import(resolve('test', suite));
 }
 
-/** Returns the suites of `unit` and `system`, as paths in `test`, sorted. */
+/** Returns the suites of `unit`, `system` and `heavy`, as paths in `test`, sorted. */
 export async function suites(): Promise<readonly string[]> {
-  return (await readdir('test', { recursive: true })).filter((path) => /^(unit|system)\/.*\.test\.ts$/.test(path)).sort();
+  return (await readdir('test', { recursive: true })).filter((path) => /^(unit|system|heavy)\/.*\.test\.ts$/.test(path)).sort();
 }

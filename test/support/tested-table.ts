@@ -150,11 +150,14 @@ class TestedStores extends Stores {
   }
 }
 
-export const kinds: readonly (readonly [Kind, Place])[] = [
-  ['plain', 'bucket'],
+/** The tables on a store of this machine, and those that need a server. */
+export const here: readonly (readonly [Kind, Place])[] = [
   ['iceberg', 'folder'],
+  ['delta', 'folder'],
+];
+export const onServers: readonly (readonly [Kind, Place])[] = [
+  ['plain', 'bucket'],
   ['iceberg', 'bucket'],
   ['iceberg', 'catalog'],
-  ['delta', 'folder'],
   ['delta', 'bucket'],
 ];

@@ -6,8 +6,13 @@ import { rooms, suites } from '../support/suites.js';
 test('each suite runs in one room, and each room by a file of its name', async () => {
   const patterns = Object.values(rooms);
   expect((await suites()).filter((suite) => patterns.filter((pattern) => pattern.test(suite)).length !== 1)).toEqual([]);
-  expect((await readdir('test/rooms')).sort()).toEqual(Object.keys(rooms).map((room) => `${room}.test.ts`));
-  for (const room of Object.keys(rooms)) expect(await readFile(`test/rooms/${room}.test.ts`, 'utf8')).toContain(`runRoom('${room}')`);
+  const folderOf = (room: string) => `test/${room.startsWith('heavy-') ? 'heavy-rooms' : 'rooms'}`;
+  for (const folder of ['test/rooms', 'test/heavy-rooms'])
+    expect((await readdir(folder)).sort()).toEqual(
+      Object.keys(rooms).flatMap((room) => (folderOf(room) === folder ? [`${room}.test.ts`] : [])),
+    );
+  for (const room of Object.keys(rooms))
+    expect(await readFile(`${folderOf(room)}/${room}.test.ts`, 'utf8')).toContain(`runRoom('${room}')`);
 });
 
 test('no suite has a hook that would be run for the other tests of its room', async () => {

@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { appendFile, cp, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
-import { bucket, seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
 import { pipelineText, service, serviceOf } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -172,35 +170,6 @@ describe('a pipeline file', () => {
     await writeFile(join(cwd, 'p.yaml'), pipelineText('from: users\nto:\n  - csv: { path: x.csv }'));
     expect(await cli(['runs', 'p.yaml'], { cwd, env })).toMatchObject({ code: 2, stderr: expect.stringContaining('name it: none') });
   });
-
-  const stored = seaweedfsMissing === undefined ? test : test.skip;
-  stored.each(['path', 'catalog'])(
-    `says where the store is, as --endpoint does, and the catalog: %s ${seaweedfsMissing ?? ''}`,
-    async (by) => {
-      const [cwd, { catalog, endpoint, env: variables }, before] = [await temporaryFolder(), await seaweedfs(), { ...process.env }];
-      const { AWS_ENDPOINT_URL_S3: _, ...keys } = variables;
-      Object.assign(process.env, keys);
-      const name = `days.t_${randomUUID().slice(0, 8)}`;
-      const sink = {
-        path: `{ path: 's3://${bucket}/${name}' }`,
-        catalog: `{ table: iceberg, catalog: { uri: '${catalog}', warehouse: ${warehouse}, name: ${name}, credential: "\${CREDENTIAL}" } }`,
-      }[by];
-      await writeFile(join(cwd, 'p.yaml'), pipelineText(`store: { endpoint: '${endpoint}' }\nfrom: users\nto:\n  - parquet: ${sink}`));
-      try {
-        for (let run = 0; run < 2; run += 1) {
-          const env = { ...(await serviceOf({ users: [{ uid: String(run) }] })).env, CREDENTIAL: 'writer:writer-secret' };
-          expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
-          for (const verb of run === 0 ? ['runs'] : verbs) expect(await cli([verb, 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
-        }
-        if (by === 'catalog') return;
-        for (const verb of verbs.slice(0, 4))
-          expect(await cli([verb, `s3://${bucket}/${name}`, '--endpoint', endpoint], { cwd })).toMatchObject({ code: 0 });
-      } finally {
-        for (const variable of Object.keys(process.env)) if (/^(?:AWS|LEADSTREAM)_/.test(variable)) delete process.env[variable];
-        Object.assign(process.env, before);
-      }
-    },
-  );
 });
 
 describe('files', () => {

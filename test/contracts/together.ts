@@ -3,24 +3,23 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from '@jest/globals';
-import { tableFiles, tableRuns, TableSets, verifyTable } from '../../../src/lake/index.js';
-import { Pointer } from '../../../src/lake/pointer.js';
-import { loadPipelines } from '../../../src/plan/index.js';
-import { compactTable, rollbackTable, runPipeline } from '../../../src/run/index.js';
-import { parquetSink } from '../../../src/sinks/parquet.js';
-import { isRemote, jsonIn, sha256Text, Stores } from '../../../src/store/index.js';
-import { cli, startCli } from '../../support/cli.js';
-import { duckdb } from '../../support/duckdb.js';
-import { pageOf } from '../../support/pages.js';
-import { reachedServer } from '../../support/reached-server.js';
-import { bucket, seaweedfsMissing } from '../../support/seaweedfs.js';
-import { pipelineText, serviceOf } from '../../support/services.js';
-import { column, elsewhere, facts, recording } from '../../support/sinks.js';
-import { around } from '../../support/stores.js';
-import { temporaryFolder } from '../../support/temporary.js';
+import { expect, test } from '@jest/globals';
+import { tableFiles, tableRuns, TableSets, verifyTable } from '../../src/lake/index.js';
+import { Pointer } from '../../src/lake/pointer.js';
+import { loadPipelines } from '../../src/plan/index.js';
+import { compactTable, rollbackTable, runPipeline } from '../../src/run/index.js';
+import { parquetSink } from '../../src/sinks/parquet.js';
+import { isRemote, jsonIn, sha256Text, Stores } from '../../src/store/index.js';
+import { cli, startCli } from '../support/cli.js';
+import { duckdb } from '../support/duckdb.js';
+import { pageOf } from '../support/pages.js';
+import { bucket } from '../support/seaweedfs.js';
+import { pipelineText, serviceOf } from '../support/services.js';
+import { column, elsewhere, facts, recording } from '../support/sinks.js';
+import { around } from '../support/stores.js';
+import { temporaryFolder } from '../support/temporary.js';
 
-const preload = fileURLToPath(new URL('../../support/killed-in-folder.mjs', import.meta.url));
+const preload = fileURLToPath(new URL('../support/killed-in-folder.mjs', import.meta.url));
 
 interface Night {
   /** Ids of the rows of each collection. */
@@ -159,7 +158,8 @@ async function rowsOf(files: string): Promise<readonly string[]> {
 
 const night = (name: string, more: Partial<Night> = {}): Night => ({ leads: [`${name}1`, `${name}2`], users: [name], ...more });
 
-function testsOf(place: 'S3' | 'this machine'): void {
+/** What tables that are published together do in every place. */
+export function togetherTests(place: 'S3' | 'this machine'): void {
   test('are compacted one by one, and go back together', async () => {
     const pair = await Pair.new(place);
     await pair.published(night('a'));
@@ -347,16 +347,8 @@ function testsOf(place: 'S3' | 'this machine'): void {
   });
 }
 
-const suite = seaweedfsMissing === undefined ? describe : describe.skip;
-
-suite(`tables of a store that are published together ${seaweedfsMissing ?? ''}`, () => {
-  reachedServer();
-  testsOf('S3');
-});
-
-describe('tables of this machine that are published together', () => {
-  testsOf('this machine');
-
+/** And on this machine, in the files that readers see. */
+export function togetherHereTests(): void {
   test('are shown by the next run or rollback if a run is killed before every fifth change of the files that readers see', async () => {
     const from = await serviceOf({ leads: [{ lead_id: '21' }, { lead_id: '22' }], users: [{ uid: '2' }] });
     for (let nth = 1, isKilled = true; isKilled; nth += 5) {
@@ -450,19 +442,19 @@ describe('tables of this machine that are published together', () => {
     await expect(own).rejects.toMatchObject({ code: 'E_SINK_FOREIGN', message: expect.stringContaining('published together') });
     expect(await pair.moment()).toBe('1: leads,users');
   });
-});
 
-test.each([
-  ['csv: { path: s3://lake/n/leads.csv }', 'publish: together is for parquet'],
-  ['parquet: { path: s3://lake/n/leads, table: delta }', 'publish: together is for parquet'],
-  ['stdout: {}', 'publish: together is for parquet'],
-  ['parquet: { path: s3://lake/n/current }', 'p.yaml:21:14 publish: together is for parquet'],
-  ['parquet: { path: lake/n/leads }', 'directly below one folder, as s3://lake/n'],
-  ["parquet: { path: 's3://lake/{{ run.date }}/leads' }", 'publish: together is for parquet'],
-  ['parquet: { path: s3://lake/other/leads }', 'directly below one folder, as s3://lake/n'],
-  ['parquet: { path: s3://lake/n/leads }\nstore: { region: x }', 'have one store'],
-])('a file whose tables cannot be published together is refused: %s', async (sink, message) => {
-  const { env } = await serviceOf({});
-  const text = fileOf(['parquet: { path: s3://lake/n/users }', sink].map((to) => `publish: together\nfrom: leads\nto:\n  - ${to}`));
-  await expect(loadPipelines({ text, file: 'p.yaml' }, { env })).rejects.toThrow(message);
-});
+  test.each([
+    ['csv: { path: s3://lake/n/leads.csv }', 'publish: together is for parquet'],
+    ['parquet: { path: s3://lake/n/leads, table: delta }', 'publish: together is for parquet'],
+    ['stdout: {}', 'publish: together is for parquet'],
+    ['parquet: { path: s3://lake/n/current }', 'p.yaml:21:14 publish: together is for parquet'],
+    ['parquet: { path: lake/n/leads }', 'directly below one folder, as s3://lake/n'],
+    ["parquet: { path: 's3://lake/{{ run.date }}/leads' }", 'publish: together is for parquet'],
+    ['parquet: { path: s3://lake/other/leads }', 'directly below one folder, as s3://lake/n'],
+    ['parquet: { path: s3://lake/n/leads }\nstore: { region: x }', 'have one store'],
+  ])('are refused where they cannot be published together: %s', async (sink, message) => {
+    const { env } = await serviceOf({});
+    const text = fileOf(['parquet: { path: s3://lake/n/users }', sink].map((to) => `publish: together\nfrom: leads\nto:\n  - ${to}`));
+    await expect(loadPipelines({ text, file: 'p.yaml' }, { env })).rejects.toThrow(message);
+  });
+}

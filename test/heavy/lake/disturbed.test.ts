@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { RestCatalog } from '../../../src/lake/iceberg/rest.js';
 import { storeTable } from '../../../src/lake/index.js';
 import { csvSink } from '../../../src/sinks/csv.js';
@@ -15,7 +15,8 @@ import { type ObjectStore, type ObjectStores } from '../../../src/store/index.js
 import { S3Objects } from '../../../src/store/s3.js';
 import { cuttingProxy, type Fate } from '../../support/cutting-proxy.js';
 import { duckdb } from '../../support/duckdb.js';
-import { bucket, seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
+import { inSeaweedFS } from '../../support/in-seaweedfs.js';
+import { bucket, seaweedfs, warehouse } from '../../support/seaweedfs.js';
 import { column, elsewhere, recording, writeAll } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -255,23 +256,25 @@ const more: readonly (readonly [Kind, Mode])[] = [
   ['delta', 'append'],
 ];
 
-const suite = seaweedfsMissing === undefined ? describe : describe.skip;
-
-suite.each(isWhole ? [...kinds, ...more] : kinds)(`a table (%s, %s) ${seaweedfsMissing ?? ''}`, (kind, mode) => {
-  test('has the rows before or after a run, and nothing else after the next one, whatever becomes of a request', async () => {
-    const names = Object.keys(fates);
-    let table = await Disturbed.at(kind, mode);
-    for (let nth = 0, request: string | undefined = ''; request !== undefined; nth += isWhole ? 1 : step) {
-      for (const name of isWhole ? names : names.slice((nth / step + kind.length) % names.length).slice(0, 1)) {
-        // Of a table that exists, and of a new one. A catalog may give a new table another place if there is something.
-        if (name === names[0] || !isWhole) table = await Disturbed.at(kind, mode);
-        if (kind === 'rest' || nth % 3 !== 0) await table.settle();
-        try {
-          request = await table.disturb(nth, (late) => fates[name]?.(late) ?? ['answered', 'answered']);
-        } catch (failure) {
-          throw new Error(`request ${nth} (${request}) ${name}`, { cause: failure });
+inSeaweedFS('a table', () => {
+  test.each(isWhole ? [...kinds, ...more] : kinds)(
+    '(%s, %s) has the rows before or after a run, and nothing else after the next one, whatever becomes of a request',
+    async (kind, mode) => {
+      const names = Object.keys(fates);
+      let table = await Disturbed.at(kind, mode);
+      for (let nth = 0, request: string | undefined = ''; request !== undefined; nth += isWhole ? 1 : step) {
+        for (const name of isWhole ? names : names.slice((nth / step + kind.length) % names.length).slice(0, 1)) {
+          // Of a table that exists, and of a new one. A catalog may give a new table another place if there is something.
+          if (name === names[0] || !isWhole) table = await Disturbed.at(kind, mode);
+          if (kind === 'rest' || nth % 3 !== 0) await table.settle();
+          try {
+            request = await table.disturb(nth, (late) => fates[name]?.(late) ?? ['answered', 'answered']);
+          } catch (failure) {
+            throw new Error(`request ${nth} (${request}) ${name}`, { cause: failure });
+          }
         }
       }
-    }
-  }, 3_600_000);
+    },
+    3_600_000,
+  );
 });

@@ -1,12 +1,15 @@
-import { describe, expect } from '@jest/globals';
+import { expect } from '@jest/globals';
 import type { Row } from '../../../src/core/index.js';
 import { verifyTable } from '../../../src/lake/index.js';
 import { compactTable, rollbackTable } from '../../../src/run/index.js';
+import { pageOf } from '../../support/pages.js';
 import { pythonReaders } from '../../support/python.js';
-import { seaweedfs, seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
-import { column } from '../../support/sinks.js';
-import { columns, rowsOf, Tested } from '../../support/tested-table.js';
+import { inSeaweedFS } from '../../support/in-seaweedfs.js';
+import { seaweedfs, warehouse } from '../../support/seaweedfs.js';
+import { column, facts } from '../../support/sinks.js';
+import { columns, type Kind, type Place, rowsOf, Tested } from '../../support/tested-table.js';
 
+const delta = pythonReaders('test/readers/delta.py', 'deltalake, polars, pyarrow, duckdb, duckdb_extension_delta');
 const { testByReaders, python } = pythonReaders(
   'test/readers/iceberg.py',
   'pyiceberg, pyiceberg_core, sqlalchemy, pyarrow, duckdb, duckdb_extension_iceberg, duckdb_extension_avro, duckdb_extension_httpfs',
@@ -22,7 +25,7 @@ interface State {
 async function others(changes: readonly (readonly [table: Tested, what: string])[]): Promise<readonly State[]> {
   const { catalog } = await seaweedfs();
   const names = changes.map(([table, what]) => [table.catalog?.name, what]);
-  return JSON.parse(python('others', catalog, warehouse, 'writer:writer-secret', JSON.stringify(names))) as State[];
+  return JSON.parse(await python('others', catalog, warehouse, 'writer:writer-secret', JSON.stringify(names))) as State[];
 }
 
 /** As `a bx`: the row b has x in the column that others added. */
@@ -71,9 +74,7 @@ const outcomes: Readonly<Record<string, readonly [refused: readonly string[], re
 /** What a rollback undoes, because it returns to the columns and partitions of a run. */
 const undone = /^(?:rename|key|drop|retype|spec.*)$/;
 
-const suite = seaweedfsMissing === undefined ? describe : describe.skip;
-
-suite(`a table of Iceberg that others write, too ${seaweedfsMissing ?? ''}`, () => {
+inSeaweedFS('a table of Iceberg that others write, too', () => {
   testByReaders(
     'keeps what they made of it, or refuses by name what would change the meaning of rows',
     async () => {
@@ -149,4 +150,36 @@ suite(`a table of Iceberg that others write, too ${seaweedfsMissing ?? ''}`, () 
     },
     120_000,
   );
+});
+
+/** Another writer gives a table other files with the same rows while a run is open. */
+const rewriters: readonly (readonly [Kind, Place, typeof delta.testByReaders, (table: Tested) => Promise<unknown>])[] = [
+  ['delta', 'folder', delta.testByReaders, ({ path }) => delta.python('optimize', path)],
+  [
+    'iceberg',
+    'catalog',
+    testByReaders,
+    ({ catalog: { uri, warehouse = '', credential = '', name } = { uri: '', name: '' } }) =>
+      python('overwrite', uri, warehouse, credential, name),
+  ],
+];
+inSeaweedFS('a table', () => {
+  for (const [kind, place, testBy, rewrite] of rewriters)
+    for (const mode of ['append', 'replace'] as const)
+      testBy(`(${kind}) in a ${place} neither loses nor doubles rows when it is rewritten while a run is open to ${mode}`, async () => {
+        const table = await Tested.at(kind, place);
+        for (const id of ['a', 'b']) await table.run({ mode: 'append' }, rowsOf('20240101', id));
+        const open = await table.open({ mode });
+        await open.begin(columns);
+        await open.write(pageOf(1, rowsOf('20240101', 'c')));
+        const prepared = await open.prepare();
+        await prepared.actions(facts);
+        await rewrite(table);
+        await expect(prepared.commit?.(false)).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+        await open.abort();
+        expect(await table.rows()).toEqual(['a', 'b']);
+        await table.run({ mode: 'append' }, rowsOf('20240101', 'a', 'c'));
+        expect(await table.rows()).toEqual(['a', 'b', 'c']);
+        await table.check();
+      });
 });

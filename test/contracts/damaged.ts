@@ -1,10 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
-import { verifyTable } from '../../../src/lake/index.js';
-import { rollbackTable } from '../../../src/run/index.js';
-import { seaweedfsMissing } from '../../support/seaweedfs.js';
-import { type Kind, type Place, rowsOf, Tested } from '../../support/tested-table.js';
+import { expect, test } from '@jest/globals';
+import { verifyTable } from '../../src/lake/index.js';
+import { rollbackTable } from '../../src/run/index.js';
+import { type Kind, type Place, rowsOf, Tested } from '../support/tested-table.js';
 
 const night = (table: Tested, id: string, keep = 9) => table.run({ mode: 'append', keep }, rowsOf('20240101', id));
 
@@ -54,14 +53,8 @@ const damages: Readonly<Record<string, (table: Tested, keys: readonly string[], 
 /** By default only the newest object of each family is damaged. */
 const isWhole = process.env['TEST_DRAWS'] === 'random';
 
-const places: readonly (readonly [Kind, Place])[] = [
-  ['plain', 'disk'],
-  ['iceberg', 'folder'],
-  ['delta', 'folder'],
-  ...(seaweedfsMissing === undefined ? ([['plain', 'bucket']] as const) : []),
-];
-
-describe.each(places)(`a table of five nights (%s) in a %s ${seaweedfsMissing ?? ''}`, (kind, place) => {
+/** What is never lost of a table of five nights, whatever becomes of its metadata. */
+export function damagedTests(kind: Kind, place: Place): void {
   test('never has fewer rows after a night that succeeds, whatever became of its metadata', async () => {
     const { table, saved, log } = await fiveNights(kind, place);
     const [before = '', now = ''] = saved.slice(-2);
@@ -174,7 +167,7 @@ describe.each(places)(`a table of five nights (%s) in a %s ${seaweedfsMissing ??
       expect((await verifyTable(table.path, { stores: table.stores })).differences).toEqual([]);
     }
   }, 600_000);
-});
+}
 
 /** As another program removes snapshots that are not current any more. */
 async function expireLater(table: Tested): Promise<void> {

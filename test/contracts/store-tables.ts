@@ -1,18 +1,15 @@
-import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { of } from 'rxjs';
-import { SinkError } from '../../../src/core/index.js';
-import { tableRuns, verifyTable } from '../../../src/lake/index.js';
-import { intentKey } from '../../../src/lake/store-table.js';
-import { rollbackTable, writeTo } from '../../../src/run/index.js';
-import type { Stores } from '../../../src/store/index.js';
-import { pageOf } from '../../support/pages.js';
-import { pythonReaders } from '../../support/python.js';
-import { seaweedfsMissing } from '../../support/seaweedfs.js';
-import { facts } from '../../support/sinks.js';
-import { storesAround } from '../../support/stores.js';
-import { columns, type Kind, kinds, type Place, rowsOf, Tested } from '../../support/tested-table.js';
+import { SinkError } from '../../src/core/index.js';
+import { tableRuns, verifyTable } from '../../src/lake/index.js';
+import { intentKey } from '../../src/lake/store-table.js';
+import { rollbackTable, writeTo } from '../../src/run/index.js';
+import type { Stores } from '../../src/store/index.js';
+import { pageOf } from '../support/pages.js';
+import { facts } from '../support/sinks.js';
+import { storesAround } from '../support/stores.js';
+import { columns, type Kind, type Place, rowsOf, Tested } from '../support/tested-table.js';
 
 /** Stores in which the nth write of such a key fails: `before` it is sent, or `after` it was applied. */
 function failing(when: 'before' | 'after', matches: (key: string) => boolean, nth: number): { stores: Stores; failed: () => boolean } {
@@ -27,10 +24,8 @@ function failing(when: 'before' | 'after', matches: (key: string) => boolean, nt
 
 const isCommit = (key: string) => /^_latest\.json$|^metadata\/|^_delta_log\//.test(key);
 
-const here = kinds.filter(([, place]) => place === 'folder' || seaweedfsMissing === undefined);
-if (seaweedfsMissing !== undefined) test.skip(`a table in a bucket or a catalog: ${seaweedfsMissing}`, () => {});
-
-describe.each(here)('a table (%s) in a %s', (kind, place) => {
+/** What every table on a store does. */
+export function storeTableTests(kind: Kind, place: Place): void {
   test('is replaced, appended to, and replaced by partition', async () => {
     const table = await Tested.at(kind, place);
     const by = { partition_by: ['day'] };
@@ -251,58 +246,4 @@ describe.each(here)('a table (%s) in a %s', (kind, place) => {
     await expect(table.run({}, rowsOf('20240101', 'a'))).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
     expect((await table.keys()).filter((key) => key !== '_leadstream/probe.json')).toEqual(['somebody.txt']);
   });
-});
-
-const iceberg = pythonReaders('test/readers/iceberg.py', 'pyiceberg, pyarrow, duckdb_extension_avro, duckdb_extension_iceberg');
-const delta = pythonReaders('test/readers/delta.py', 'deltalake, polars, pyarrow, duckdb, duckdb_extension_delta');
-
-/** Another writer gives a table other files with the same rows while a run is open. */
-const rewriters: readonly (readonly [Kind, Place, typeof delta, (table: Tested) => unknown])[] = [
-  ['delta', 'folder', delta, ({ path }) => delta.python('optimize', path)],
-  [
-    'iceberg',
-    'catalog',
-    iceberg,
-    ({ catalog: { uri, warehouse = '', credential = '', name } = { uri: '', name: '' } }) =>
-      iceberg.python('overwrite', uri, warehouse, credential, name),
-  ],
-];
-for (const [kind, place, { testByReaders }, rewrite] of seaweedfsMissing === undefined ? rewriters : [])
-  for (const mode of ['append', 'replace'] as const)
-    testByReaders(
-      `a table (${kind}) in a ${place} neither loses nor doubles rows when it is rewritten while a run is open to ${mode}`,
-      async () => {
-        const table = await Tested.at(kind, place);
-        for (const id of ['a', 'b']) await table.run({ mode: 'append' }, rowsOf('20240101', id));
-        const open = await table.open({ mode });
-        await open.begin(columns);
-        await open.write(pageOf(1, rowsOf('20240101', 'c')));
-        const prepared = await open.prepare();
-        await prepared.actions(facts);
-        rewrite(table);
-        await expect(prepared.commit?.(false)).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
-        await open.abort();
-        expect(await table.rows()).toEqual(['a', 'b']);
-        await table.run({ mode: 'append' }, rowsOf('20240101', 'a', 'c'));
-        expect(await table.rows()).toEqual(['a', 'b', 'c']);
-        await table.check();
-      },
-    );
-
-test('a table of Delta is added to after another writer compacted it to another folder', async () => {
-  const table = await Tested.at('delta', 'folder');
-  await table.run({}, rowsOf('20240101', 'a', 'b'));
-  const [name = ''] = await table.keys('data/');
-  await cp(join(table.path, name), join(table.path, 'other.parquet'));
-  const [log = ''] = await table.keys('_delta_log/');
-  const lines = (await table.objects.read(log))?.bytes.toString().trim().split('\n') ?? [];
-  const added = lines.find((line) => line.startsWith('{"add"')) ?? '';
-  const compaction = [
-    added.replace(name, 'other.parquet'),
-    JSON.stringify({ remove: { path: name, dataChange: false, deletionTimestamp: 1 } }),
-  ];
-  await table.objects.put(log.replace('0.json', '1.json'), compaction.join('\n').replace('"dataChange":true', '"dataChange":false'));
-  await table.run({ mode: 'append' }, rowsOf('20240101', 'a', 'c'));
-  expect(await table.rows()).toEqual(['a', 'b', 'c']);
-  await table.check();
-});
+}

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { of } from 'rxjs';
 import { LeadstreamError, SystemSignal } from '../../../src/core/index.js';
 import { RestCatalog, storeTable } from '../../../src/lake/index.js';
@@ -10,19 +10,15 @@ import { placed } from '../../support/cut-runs.js';
 import { cuttingProxy, type Fate } from '../../support/cutting-proxy.js';
 import { pageOf } from '../../support/pages.js';
 import { leads, runIn } from '../../support/pipelines.js';
-import { reachedServer } from '../../support/reached-server.js';
-import { seaweedfsMissing, warehouse } from '../../support/seaweedfs.js';
+import { inSeaweedFS } from '../../support/in-seaweedfs.js';
+import { warehouse } from '../../support/seaweedfs.js';
 import { serviceOf } from '../../support/services.js';
 import { column } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 type Kind = 'csv' | 'plain' | 'iceberg' | 'rest' | 'delta';
 
-const suite = seaweedfsMissing === undefined ? describe : describe.skip;
-
-suite(`a run that is stopped (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
-  const server = reachedServer();
-
+inSeaweedFS('a run that is stopped', (server) => {
   /** Replaces one row by three in a run that is stopped when a request meets its fate, and by two in the next one. */
   async function outcomeOf(kind: Kind, doomed: RegExp, fate: Fate, deadline?: string) {
     const { root, store: place, read } = placed();
@@ -95,7 +91,7 @@ suite(`a run that is stopped (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {
       ...{ met: true, again: 0, rows, next: 2, left: [] },
     }));
     expect(outcomes).toEqual(expected);
-  }, 60_000);
+  });
 
   test('in a program ends by the signal of its sink', async () => {
     const { at, store, read } = placed();

@@ -1,16 +1,15 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
-import type { Row } from '../../../src/core/index.js';
-import { tableFiles, tableRuns } from '../../../src/lake/index.js';
-import { compactTable, rollbackTable } from '../../../src/run/index.js';
-import { parquet } from '../../../src/sinks/index.js';
-import { duckdb } from '../../support/duckdb.js';
-import { seaweedfsMissing } from '../../support/seaweedfs.js';
-import { column } from '../../support/sinks.js';
-import { storesAround } from '../../support/stores.js';
-import { temporaryFolder } from '../../support/temporary.js';
-import { kinds, type Kind, type Place, Tested } from '../../support/tested-table.js';
+import { expect, test } from '@jest/globals';
+import type { Row } from '../../src/core/index.js';
+import { tableFiles, tableRuns } from '../../src/lake/index.js';
+import { compactTable, rollbackTable } from '../../src/run/index.js';
+import { parquet } from '../../src/sinks/index.js';
+import { duckdb } from '../support/duckdb.js';
+import { column } from '../support/sinks.js';
+import { storesAround } from '../support/stores.js';
+import { temporaryFolder } from '../support/temporary.js';
+import { type Kind, type Place, Tested } from '../support/tested-table.js';
 
 const columns = [
   ...[column('id', 'text', { source: 'id' }), column('day', 'date'), column('n', 'integer'), column('x', 'decimal')],
@@ -47,10 +46,8 @@ async function rowsOf(table: Tested): Promise<unknown> {
   return rows;
 }
 
-const all: readonly (readonly [Kind, Place])[] = [['plain', 'folder'], ...kinds];
-const suite = seaweedfsMissing === undefined ? describe : describe.skip;
-
-suite.each(all)(`a table (%s) in a %s that is compacted ${seaweedfsMissing ?? ''}`, (kind, place) => {
+/** What `compact` does with every table. */
+export function compactTests(kind: Kind, place: Place): void {
   const append = { mode: 'append', partition_by: ['day'], keep: 5 } as const;
 
   /** Nights that append, the third with one more column. */
@@ -121,4 +118,4 @@ suite.each(all)(`a table (%s) in a %s that is compacted ${seaweedfsMissing ?? ''
     );
     expect(await duckdb(`SELECT DISTINCT compression FROM parquet_metadata('${copy}')`)).toEqual([{ compression: 'SNAPPY' }]);
   });
-});
+}
