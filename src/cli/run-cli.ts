@@ -12,7 +12,7 @@ import { serve } from './commands/serve.js';
 import { tableCommands } from './commands/tables.js';
 import { test } from './commands/test.js';
 import { validate } from './commands/validate.js';
-import { catalogue, didYouMean, exitCodes, LeadstreamError, version } from '../core/index.js';
+import { catalogue, exitCodes, LeadstreamError, listed, version } from '../core/index.js';
 import { commonOptions, environmentOf, secretsIn, type Command, type CommandContext, type Runner } from './command.js';
 import { createConsole, createSecrets, logFormatIn, print, type Secrets } from './console.js';
 import { reportFailure } from './failure.js';
@@ -102,14 +102,12 @@ function usageProblem(message: string, words: readonly string[], declared: Decla
   const given = words.flatMap((word) => /^(--?[a-z][\w.-]*)/i.exec(word)?.[1] ?? []);
   const known = namesIn(declared).map((name) => (name.length === 1 ? `-${name}` : `--${name}`));
   const unknown = given.find((option) => !known.includes(option));
-  if (unknown !== undefined) return `unknown option ${unknown}${didYouMean(unknown, known)}`;
+  if (unknown !== undefined) return `unknown option ${unknown}`;
   if (!/^(?:Unknown |Not enough non-option)/.test(message)) return message;
   const nameOf = ({ usage }: Command) => usage.replace(/ .*/, '');
   const command = commands.find((each) => words.includes(nameOf(each)));
   if (command !== undefined) return `the arguments do not fit; usage: leadstream ${command.usage}`;
-  const names = commands.map(nameOf);
-  const [near = `; there are ${names.join(', ')}`] = words.flatMap((word) => didYouMean(word, names) || []);
-  return `unknown command${near}`;
+  return `unknown command${listed(commands.map(nameOf))}`;
 }
 
 function valueProblem(values: Readonly<Record<string, unknown>>, words: readonly string[], declared: Declared): string | undefined {

@@ -85,52 +85,15 @@ function spellings(secret: string): readonly string[] {
   return [secret, encodeURIComponent(secret), inForm, quoted, printable(secret), printable(quoted)];
 }
 
-/** Returns the end of a message: the nearest known name, if any is near. */
-export function didYouMean(name: unknown, known: readonly string[]): string {
-  const near = typeof name === 'string' ? nearest(name, known) : undefined;
-  return near === undefined ? '' : `, did you mean '${near}'?`;
+/** Describes an unknown name, with the known ones if they are few. @param withheld Fields that must be revealed first. */
+export function unknownName(kind: string, name: string, known: readonly string[], withheld: readonly string[] = []): string {
+  if (withheld.includes(name)) return `field '${name}' is withheld because it is credential-like; name it under reveal to use it`;
+  return `unknown ${kind} '${name}'${listed(known)}`;
 }
 
-/** Describes an unknown name, with the nearest known one or all of them. */
-export function unknownName(kind: string, name: string, known: readonly string[]): string {
-  const all = known.length === 0 ? '' : `; there are ${known.join(', ')}`;
-  return `unknown ${kind} '${name}'${didYouMean(name, known) || all}`;
-}
-
-/** Returns the known name closest to a wrong one, if any is close: another spelling, one that contains it, or a few edits away. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
-  const wanted = lettersOf(name);
-  const most = Math.min(wanted.length - 1, Math.max(1, Math.floor(wanted.length / 3)));
-  const distances = known.map((candidate) => ({ candidate, distance: distanceOf(wanted, lettersOf(candidate)) }));
-  return distances.filter(({ distance }) => distance <= most).sort((a, b) => a.distance - b.distance)[0]?.candidate;
-}
-
-/** A name that contains the other one is closer than any that differs by an edit. */
-function distanceOf(wanted: string, letters: string): number {
-  if (letters === wanted) return 0;
-  if (wanted.length > 2 && letters.includes(wanted)) return letters.startsWith(wanted) ? 0.1 : 0.2;
-  return editDistance(wanted, letters);
-}
-
-function lettersOf(name: string): string {
-  return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
-}
-
-/** Levenshtein distance; swapping two neighbours counts as one edit (Damerau). */
-function editDistance(a: string, b: string): number {
-  let before: number[] = [];
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const current = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const replaced = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (before[j - 2] ?? 0) + 1 : Infinity;
-      current.push(Math.min(replaced, swapped, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
-    }
-    before = previous;
-    previous = current;
-  }
-  return previous[b.length] ?? 0;
+/** Returns the end of a message: the known names, if they are few. */
+export function listed(known: readonly string[]): string {
+  return known.length === 0 || known.length > 24 ? '' : `; there are ${known.join(', ')}`;
 }
 
 /** Returns a name in snake_case, `tc_base64_api_key` of `TC_base64ApiKey`: words split at non-alphanumerics and at humps. */

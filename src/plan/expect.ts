@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { amount, amountOf, compareShare, didYouMean, schema, textOf, type Column } from '../core/index.js';
+import { amount, amountOf, compareShare, listed, schema, textOf, type Column } from '../core/index.js';
 import { KeyMap } from '../flow/index.js';
 import type { Published } from '../lake/index.js';
 import { distinct, usually } from '../options/index.js';
@@ -138,7 +138,7 @@ export function checkExpect(
     const there = judges === 'rows' ? columns : known.reads;
     for (const { name, path, onKey } of there ? names.filter((each) => !there.includes(each.name)) : []) {
       const what = judges === 'rows' ? `there is no column '${name}' after the last step` : `the list '${name}' is not read here`;
-      problem(['expect', gate, ...path], `${what}${didYouMean(name, there ?? [])}`, onKey);
+      problem(['expect', gate, ...path], `${what}${listed(there ?? [])}`, onKey);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { didYouMean, schema, zod, type Column, SinkError, type OutputOptions } from '../core/index.js';
+import { schema, zod, type Column, SinkError, type OutputOptions, unknownName } from '../core/index.js';
 import { distinct } from '../options/index.js';
 import { absolutePath, filledPath, isRemote, missingSDK, pathProblem } from '../store/index.js';
 import type { OutputPlace, SinkContext, SinkPlan } from './sink.js';
@@ -46,11 +46,10 @@ export function checkColumns(wanted: readonly string[] | undefined, arriving: re
   wanted?.forEach((name, index) => requireArriving(name, ['columns', index], arriving, plan));
 }
 
-/** Reports a column that does not reach the sink, suggesting the nearest one that does. */
+/** Reports a column that does not reach the sink. */
 export function requireArriving(name: string, path: readonly (string | number)[], arriving: readonly Column[], plan: SinkPlan): void {
   const names = arriving.map((column) => column.name);
-  if (names.includes(name)) return;
-  plan.problem(path, `unknown column '${name}'${didYouMean(name, names)}`);
+  if (!names.includes(name)) plan.problem(path, unknownName('column', name, names));
 }
 
 /** Creates the option for the path of an output. */

@@ -1,5 +1,5 @@
 import { map } from 'rxjs';
-import { didYouMean, schema, StepError, strictest, type Column, type Row, type Zod } from '../core/index.js';
+import { schema, StepError, strictest, unknownName, type Column, type Row, type Zod } from '../core/index.js';
 import { missingDuckdb } from '../engine/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
 import { batchOf, withBatch, type ColumnsContext, type ConfigPath, type Step } from '../flow/index.js';
@@ -44,7 +44,7 @@ export function requireColumn(
   const column = columns.find((candidate) => candidate.name === name);
   if (column) return column;
   const names = columns.map((candidate) => candidate.name);
-  plan.problem(path, unknownName('field', name, names, plan), onKey);
+  plan.problem(path, unknownName('field', name, names, plan.withheld), onKey);
   return undefined;
 }
 
@@ -52,21 +52,12 @@ export function refuseRepeats(fields: readonly string[], plan: ColumnsContext, p
   for (const index of repeatsIn(fields)) plan.problem([...path, index], `field ${standsTwice(fields[index] ?? '')}`);
 }
 
-/** Reports an unknown name, with the reason if there is one, and the most similar name. */
-export function unknownName(kind: string, name: string, known: readonly string[], { withheld }: Pick<ColumnsContext, 'withheld'>): string {
-  if (withheld.includes(name)) return `field '${name}' is withheld because it is credential-like; name it under reveal to use it`;
-  return `unknown ${kind} '${name}'${didYouMean(name, known)}`;
-}
-
 /** Checks the fields that a program names. @throws {StepError} `E_STEP_FIELD`, from the stream, when no row of a non-empty page has one of them. */
 export function requireFields<T extends Row>(at: string, fields: readonly string[]): Step<T, T> {
   return map((page) => {
     const batch = batchOf(page);
     const absent = batch.length > 0 ? fields.find((field) => !batch.columns.has(field)) : undefined;
-    if (absent !== undefined) {
-      const hint = didYouMean(absent, [...batch.columns.keys()]);
-      throw new StepError('E_STEP_FIELD', `${at}: no row of page ${page.number} has a field ${absent}${hint}`);
-    }
+    if (absent !== undefined) throw new StepError('E_STEP_FIELD', `${at}: no row of page ${page.number} has a field ${absent}`);
     return withBatch<T>(page, batch);
   });
 }

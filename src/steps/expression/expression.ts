@@ -1,8 +1,7 @@
 import { EvaluationError, type ASTNode } from '@marcbachmann/cel-js';
-import { exact, isInstant, StepError } from '../../core/index.js';
+import { exact, isInstant, StepError, unknownName } from '../../core/index.js';
 import type { Column, DeclaredType, Row, Value, Warning } from '../../core/index.js';
 import type { ConfigPath } from '../../flow/index.js';
-import { unknownName } from '../fields.js';
 import type { PlanContext, StepRuntime } from '../step.js';
 import {
   comprehensions,
@@ -50,7 +49,7 @@ export function compileExpression(
 ): Expression | ExpressionProblem {
   const runtime = runtimeOver(columns, start);
   const check = runtime.check(written);
-  if (!check.valid) return invalid(written, check.error, columns);
+  if (!check.valid) return invalid(written, check.error);
   const typing = typingOver(columns);
   const source = readAsDeclared(written, runtime.parse(written).ast, columns, (part) => typing.check(part).type);
   const program = runtime.parse(source);
@@ -132,7 +131,10 @@ export function planExpression(
     return result;
   }
   const { message, unknown } = result;
-  plan.problem(path, unknown ? unknownIn(unknown, plan, made) : `expression: ${message}`);
+  const known = input.map(({ name }) => name);
+  if (unknown === undefined) plan.problem(path, `expression: ${message}`);
+  else if (!made.includes(unknown)) plan.problem(path, unknownName('field', unknown, known, plan.withheld));
+  else plan.problem(path, `field '${unknown}' is added by this step, whose expressions see the row before it; add it in an earlier derive`);
   return undefined;
 }
 
@@ -148,12 +150,6 @@ function checked(source: string, input: readonly Column[]): Expression | Express
   if (found.size >= mostFound) found.clear();
   found.set(key, result);
   return result;
-}
-
-function unknownIn({ name, known }: Required<ExpressionProblem>['unknown'], plan: PlanContext, made: readonly string[]): string {
-  if (made.includes(name))
-    return `field '${name}' is added by this step; an expression sees the row before the step, so add '${name}' in an earlier derive`;
-  return unknownName('field', name, known, plan);
 }
 
 export function openExpression(source: string, { input = [], at, firstStart }: StepRuntime): Expression {

@@ -1,24 +1,21 @@
 import { ParseError, type ASTNode, type TypeCheckResult } from '@marcbachmann/cel-js';
 import { expectations, parserOf, type Column, type Warning } from '../../core/index.js';
 import { comprehensions, isNode, nodesIn } from './environment.js';
-import { functions, readers } from './functions.js';
+import { readers } from './functions.js';
 
 export interface ExpressionProblem {
   readonly message: string;
-  /** The unknown field, with the names that may have been meant. */
-  readonly unknown?: { readonly name: string; readonly known: readonly string[] };
+  /** A field that the row does not have. */
+  readonly unknown?: string | undefined;
 }
 
 /** Explains why an expression cannot be read, in the checker's words. */
-export function invalid(source: string, error: TypeCheckResult['error'], columns: readonly Column[]): ExpressionProblem {
+export function invalid(source: string, error: TypeCheckResult['error']): ExpressionProblem {
   // The parser passes on a stack overflow, which its types do not include.
   if (error === undefined || error instanceof RangeError) return { message: 'cannot be read; it is too deep' };
   const message = error.summary;
   if (error instanceof ParseError) return { message: slip(source, error.range?.start ?? 0) ?? message };
-  const field = /^Unknown variable: (\S+)/.exec(message)?.[1];
-  if (field === undefined) return { message };
-  const ours = Object.keys(functions).map((name) => `${name}()`);
-  return { message, unknown: { name: field, known: [...columns.map(({ name }) => name), 'null', 'true', 'false', ...ours] } };
+  return { message, unknown: /^Unknown variable: (\S+)/.exec(message)?.[1] };
 }
 
 /** Says what to write for operators of SQL. Of other words the parser names a letter. */

@@ -9,14 +9,14 @@ import {
   repeated,
   schema,
   shareIn,
-  unknownName as unknownAmong,
+  unknownName,
   type Column,
   type Row,
 } from '../../core/index.js';
 import { batchOf, openedStep, pagesOf, preload, RowStream } from '../../flow/index.js';
 import type { ColumnsContext, ConfigPath, Page, Side, Step } from '../../flow/index.js';
 import { settings, usually } from '../../options/index.js';
-import { refuseRepeats, requireColumn, requireFields, unknownName } from '../fields.js';
+import { refuseRepeats, requireColumn, requireFields } from '../fields.js';
 import { checkedConfig, builtInStep, type PlanContext, type StepRuntime } from '../step.js';
 import { comparedBy, defaultPick, GrowingBuildSide, takenName, type Choice } from './build-side.js';
 import { lookingUp } from './look-up.js';
@@ -199,7 +199,7 @@ export const joinStep = builtInStep('join', {
     const { with: other, on, pick } = config;
     const right = otherSide(config, plan);
     if (right === undefined) {
-      plan.problem(['with'], unknownAmong('collection', typeof other === 'string' ? other : '', Object.keys(plan.collections ?? {})));
+      plan.problem(['with'], unknownName('collection', typeof other === 'string' ? other : '', Object.keys(plan.collections ?? {})));
       return input;
     }
     const { as = right.name, select = right.columns.map(({ name }) => name) } = config;
@@ -293,7 +293,7 @@ function checkCollection(config: JoinConfig, collection: Collection, { columns, 
     if (repeats !== undefined) plan.problem(['on_duplicate_key'], `lookup: by_id reads no list, in which a key could repeat; ${instead}`);
   }
   for (const [index, field] of reveal.entries())
-    if (!Object.hasOwn(fields, field)) plan.problem(['reveal', index], unknownName('field', field, Object.keys(fields), { withheld }));
+    if (!Object.hasOwn(fields, field)) plan.problem(['reveal', index], unknownName('field', field, Object.keys(fields), withheld));
   if (!hasAll || pick !== undefined || key.every((column) => compared.includes(column))) return;
   plan.warn?.(['on'], {
     code: 'W_SPEC_MATCHES',

@@ -1,5 +1,14 @@
 import type { z } from 'zod';
-import { declaredTypes, schema, sensitivities, StepError, strictest, type Column, type DeclaredType } from '../../core/index.js';
+import {
+  declaredTypes,
+  schema,
+  sensitivities,
+  StepError,
+  strictest,
+  unknownName,
+  type Column,
+  type DeclaredType,
+} from '../../core/index.js';
 import type { Row, Sensitivity } from '../../core/index.js';
 import { defaultMemory, memory, plainCast, programSpill, scratchFolder, type SpillOptions } from '../../engine/index.js';
 import { describeQuery, queryResult, querySetting } from '../../engine/index.js';
@@ -7,7 +16,7 @@ import type { DatabaseOptions, QueryColumn } from '../../engine/index.js';
 import { blocking, columnsNamed, standalone, withNode, type BatchReader, type Collector } from '../../flow/index.js';
 import type { MadeColumns, NamedColumns, OnError, Step, StepContext } from '../../flow/index.js';
 import { RecordBatch } from '../../vector/index.js';
-import { checkDuckdb, columnName, onErrorKey, requireDuckdb, unknownName } from '../fields.js';
+import { checkDuckdb, columnName, onErrorKey, requireDuckdb } from '../fields.js';
 import { checkedConfig, builtInStep } from '../step.js';
 import { ValueTable } from '../value-table.js';
 
@@ -121,7 +130,7 @@ export const sqlStep = builtInStep('sql', {
     }
     const names = described.columns.map(({ name }) => name);
     for (const name of Object.keys(sensitivity))
-      if (!names.includes(name)) plan.problem(['sensitivity', name], unknownName('column', name, names, plan), true);
+      if (!names.includes(name)) plan.problem(['sensitivity', name], unknownName('column', name, names, plan.withheld), true);
     if (described.warning) plan.warn?.(path, described.warning);
     const declared = new Map(Object.entries(sensitivity));
     return described.columns.map(({ name, type, madeOf }) => {

@@ -56,7 +56,7 @@ describe('preview', () => {
   });
 
   test.each([
-    [['--columns', 'lead_idd'], "--columns: unknown column 'lead_idd', did you mean 'lead_id'?"],
+    [['--columns', 'lead_idd'], "--columns: unknown column 'lead_idd'"],
     [['-n', '20', '--sample', '5'], 'sample must not be less than rows'],
     [['--only', 'q'], "--only: unknown pipeline 'q'"],
   ])('refuses %j', async (words, message) => {

@@ -126,7 +126,7 @@ describe('leadstream run on several files', () => {
     expect(await cli(['run', '1.yaml', '2.yaml', '--only', 'c', '--only', 'a'], { cwd, env: from.env })).toMatchObject({ code: 0 });
     expect(await csvs(cwd)).toEqual(['a.csv', 'c.csv']);
     const unknown = await cli(['run', '1.yaml', '--only', 'aa'], { cwd, env: from.env });
-    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining("--only: unknown pipeline 'aa', did you mean 'a'?") });
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining("--only: unknown pipeline 'aa'") });
   });
 
   const quick = 'service: { limit: 500, end_wait: 1ms }';

@@ -152,7 +152,7 @@ to:
     expect(await cli(['test', 'p.yaml', '--only', 'night'], { cwd })).toMatchObject({ code: 1 });
     expect(await cli(['test', 'p.yaml', '--only', 'secnd'], { cwd })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("did you mean 'second'?"),
+      stderr: expect.stringContaining("unknown test 'secnd'; there are night, first, second"),
     });
     const told: string[] = [];
     await testPipelines('p.yaml', { cwd, onResult: ({ name }) => void told.push(name) });
@@ -176,7 +176,7 @@ to:
     const { code, stdout, stderr } = await cli(['test', 'right.yaml', 'wrong.yaml'], { cwd });
     expect(code).toBe(78);
     expect(stdout).toMatch(/^FAIL right\.yaml/);
-    expect(stderr).toContain("wrong.yaml:2:7 unknown collection 'lead', did you mean 'leads'?");
+    expect(stderr).toContain("wrong.yaml:2:7 unknown collection 'lead'");
   });
 
   test('stops when it is told to', async () => {
@@ -197,8 +197,8 @@ describe('validate, of tests', () => {
     const cwd = await folderWith({ 'p.yaml': file(tests), 'q.yaml': file(`  - name: a\n    given: { lead: [] }\n    expect: {}`) });
     const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd });
     expect(code).toBe(78);
-    expect(stderr).toContain("did you mean 'books'?");
+    expect(stderr).toContain("unknown key 'book'; there are ");
     expect(stderr).toContain('p.yaml:10:25 faults[0]: must be a fault of serve');
-    expect((await cli(['validate', 'q.yaml'], { cwd })).stderr).toContain("q.yaml:9:14 unknown collection 'lead', did you mean 'leads'?");
+    expect((await cli(['validate', 'q.yaml'], { cwd })).stderr).toContain("q.yaml:9:14 unknown collection 'lead'");
   });
 });

@@ -46,8 +46,8 @@ describe('a declared collection is refused before any request', () => {
 
 describe('a name of a collection', () => {
   test.each([
-    ['from: ordrs', "unknown collection 'ordrs', did you mean 'orders'?"],
-    ['from: orders\nexpect: { max_read_shrink: { orderz: 10% } }', "the list 'orderz' is not read here, did you mean 'orders'?"],
+    ['from: ordrs', "unknown collection 'ordrs'; there are leads, bridges, areacodes, links, users, orders"],
+    ['from: orders\nexpect: { max_read_shrink: { orderz: 10% } }', "the list 'orderz' is not read here; there are orders"],
   ])('that is unknown is refused: %s', async (rest, message) => {
     expect((await refusal(ownText(right, `${rest}\nto: [{ stdout: {} }]`))).lines).toEqual([message]);
   });

@@ -253,7 +253,7 @@ describe('--set', () => {
 
   test.each([
     ['limit', '5', "--set limit: unknown key 'limit'"],
-    ['from', 'lead', "--set from: unknown collection 'lead', did you mean 'leads'?"],
+    ['from', 'lead', "--set from: unknown collection 'lead'"],
     ['from.x', 'y', '--set from.x: the file has no such place'],
   ])('is refused as what the command line says: %s=%s', async (key, value, message) => {
     const error = await problems(pipelineText(`from: leads\n${to}`), env, { [key]: value });

@@ -94,11 +94,7 @@ describe('columns travel through', () => {
 describe('pipe', () => {
   const on = { bridge_id: 'id' };
   test.each<[string, () => unknown, string]>([
-    [
-      'fields that are not there',
-      () => leads().pipe(select<Row, string>(['leadid'])),
-      "select: unknown field 'leadid', did you mean 'lead_id'?",
-    ],
+    ['fields that are not there', () => leads().pipe(select<Row, string>(['leadid'])), "select: unknown field 'leadid'"],
     [
       'a field that is gone',
       () => leads().pipe(select<Row, string>(['lead_id']), sort<Row>([{ field: 'age' }])),
@@ -107,7 +103,7 @@ describe('pipe', () => {
     [
       'a field of the other side that is not there',
       () => leads().pipe(join<Row, Row, string, string>(bridges(), { on, as: 'b', select: ['titel'] })),
-      "join: the other side has no field 'titel', did you mean 'title'?",
+      "join: the other side has no field 'titel'",
     ],
   ])('refuses %s, at once', (_what, piped, message) => {
     expect(piped).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(message) }));

@@ -23,8 +23,8 @@ describe('connect refuses at once', () => {
     [{ limit: 0, window: 0 }, 'limit must be a whole number from 1 to 500; window must be a whole number from 1 to 1024'],
     [{ endWaitMs: Number.NaN }, 'endWaitMs must be a number from 0 to 35000'],
     [{ consistency: 'maybe' }, 'consistency must be one of off, check, repair, prove'],
-    [{ watch: { pages: () => {} } }, "watch: unknown event 'pages', did you mean 'page'?"],
-    [{ limt: 5 }, "unknown option 'limt', did you mean 'limit'?"],
+    [{ watch: { pages: () => {} } }, "watch: unknown event 'pages'"],
+    [{ limt: 5 }, "unknown option 'limt'"],
     [{ auth: undefined }, forms],
     [{ auth: { bearer: key, rest_api_key: key } }, forms],
     [{ auth: { [key]: '' } }, forms],
@@ -45,9 +45,9 @@ describe('a service refuses at the call', () => {
   const { leads, bridges, collection } = connect(base);
 
   test.each<[string, () => unknown, string]>([
-    ['no collection', () => called(collection, 'leds'), "unknown collection 'leds', did you mean 'leads'?"],
+    ['no collection', () => called(collection, 'leds'), "unknown collection 'leds'"],
     ['what every object has', () => called(collection, 'toString'), "unknown collection 'toString'"],
-    ['reveal of a misspelled field', () => bridges.with({ reveal: ['crm_kye' as never] }), "did you mean 'crm_key'?"],
+    ['reveal of a misspelled field', () => bridges.with({ reveal: ['crm_kye' as never] }), "unknown field 'crm_kye'"],
     ['no fields', () => leads.with({ fields: [] }), 'fields must be a list that is not empty'],
     [
       'a secret field',

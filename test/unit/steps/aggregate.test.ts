@@ -244,7 +244,7 @@ describe('aggregate in a file', () => {
     ['count() / 2', 'a result is a single aggregate call'],
     ['sum(num(age)) / count(email)', 'expression: '],
     ['count(email, uid)', 'expression: '],
-    ['max(emial)', "unknown field 'emial', did you mean 'email'?"],
+    ['max(emial)', "unknown field 'emial'"],
     ["count(lead_status = 'sold')", 'expression: '],
   ])('refuses %s with what is wrong', (call, message) => {
     expect(problems({ compute: { n: call } })).toEqual([['compute.n', expect.stringContaining(message)]]);

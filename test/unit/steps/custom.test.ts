@@ -83,11 +83,7 @@ describe('a step of a program is refused at once', () => {
   test.each<[string, () => unknown, string]>([
     ['for a name that files cannot have', () => defineStep('In Euro', { open: same }), 'a name of a-z, 0-9 and _'],
     ['for options that are wrong', () => scaled({ field: 'age', by: -1 }), 'scaled: by: Too small'],
-    [
-      'for a field that the rows do not have',
-      () => leads().pipe(scaled({ field: 'agee', by: 1 })),
-      "unknown field 'agee', did you mean 'age'?",
-    ],
+    ['for a field that the rows do not have', () => leads().pipe(scaled({ field: 'agee', by: 1 })), "unknown field 'agee'"],
   ])('%s', (_what, work, message) => {
     expect(work).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(message) }));
   });

@@ -116,7 +116,7 @@ describe('sort', () => {
     const problems = (config: unknown) => planned(steps.sort, config).problems.map(({ path, message }) => [path, message]);
     expect(problems({ by: ['timestamp DESC', 'lead_id asc'] })).toEqual([]);
     expect(problems({ by: ['leadid', 'age down', 'uid', 'uid desc'] })).toEqual([
-      [['by', 0], expect.stringContaining("unknown field 'leadid', did you mean 'lead_id'?")],
+      [['by', 0], expect.stringContaining("unknown field 'leadid'")],
       [['by', 1], expect.stringContaining('"age down" is not a field followed by asc or desc')],
       [['by', 3], expect.stringContaining("field 'uid' is listed twice")],
     ]);

@@ -11,14 +11,14 @@ const joined = (options: object): Step =>
 
 /** Steps in code, each with a field that no row has, and what the failure says behind the name of the step. */
 const wrong: readonly (readonly [string, Step, string])[] = [
-  ['select', select<Row, string>(['lead_idd']), "no row of page 2 has a field lead_idd, did you mean 'lead_id'?"],
-  ['mask', mask<Row>({ sin_numbr: 'drop' }), "no row of page 2 has a field sin_numbr, did you mean 'sin_number'?"],
-  ['dedupe', dedupe<Row>(['lead_id', 'lead_idd']), "no row of page 2 has a field lead_idd, did you mean 'lead_id'?"],
-  ['sort', sort<Row>([{ field: 'agee' }]), "no row of page 2 has a field agee, did you mean 'age'?"],
-  ['aggregate', aggregate<Row, ['agee'], {}>(['agee'], {}), "no row of page 2 has a field agee, did you mean 'age'?"],
-  ['join', joined({ on: { bridge_idd: 'id' } }), "no row of page 2 has a field bridge_idd, did you mean 'bridge_id'?"],
-  ['join, the other side', joined({ on: { bridge_id: 'idd' } }), "no row of page 1 has a field idd, did you mean 'id'?"],
-  ['join, the other side', joined({ select: ['titel'] }), "no row of page 1 has a field titel, did you mean 'title'?"],
+  ['select', select<Row, string>(['lead_idd']), 'no row of page 2 has a field lead_idd'],
+  ['mask', mask<Row>({ sin_numbr: 'drop' }), 'no row of page 2 has a field sin_numbr'],
+  ['dedupe', dedupe<Row>(['lead_id', 'lead_idd']), 'no row of page 2 has a field lead_idd'],
+  ['sort', sort<Row>([{ field: 'agee' }]), 'no row of page 2 has a field agee'],
+  ['aggregate', aggregate<Row, ['agee'], {}>(['agee'], {}), 'no row of page 2 has a field agee'],
+  ['join', joined({ on: { bridge_idd: 'id' } }), 'no row of page 2 has a field bridge_idd'],
+  ['join, the other side', joined({ on: { bridge_id: 'idd' } }), 'no row of page 1 has a field idd'],
+  ['join, the other side', joined({ select: ['titel'] }), 'no row of page 1 has a field titel'],
 ];
 
 test.each(wrong)('%s refuses a field that no row of a page has', async (name, step, message) => {
