@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { reasonOf, zod } from '../core/index.js';
-import { callable, check, object, text, type Checks } from './check.js';
 
 /** The declaration of a custom step or sink. */
 export interface ExtensionDeclaration<I, O> {
@@ -36,18 +35,15 @@ export interface Extension<K extends 'step' | 'sink' = 'step' | 'sink', D = unkn
   readonly [extensionKey]: { readonly kind: K; readonly format: 1; readonly name: string; readonly declaration: D };
 }
 
-/** @param own The keys that the declaration may have in addition to those of all extensions. */
+/** @param refuse Makes the error for an invalid name or invalid options. @param make Gets a function that checks and returns the options. */
 export function extended<K extends 'step' | 'sink', D extends ExtensionDeclaration<unknown, unknown>, T>(
-  { kind, own, refuse }: { readonly kind: K; readonly own: Checks; refuse(problem: string): Error },
+  kind: K,
   name: string,
   declaration: D,
+  refuse: (problem: string) => Error,
   make: (options: () => unknown) => T,
 ): ((given?: unknown) => T) & Extension<K, D> {
-  const at = kind === 'step' ? 'defineStep' : 'defineSink';
-  if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*$/.test(name))
-    throw refuse(`${at}: the first argument must be a name of a-z, 0-9 and _`);
-  const problems = object({ ...common, open: callable, ...own }, ['open'])(declaration, '');
-  if (problems.length > 0) throw refuse(`${at}: ${name}: ${problems.join('; ')}`);
+  if (!/^[a-z][a-z0-9_]*$/.test(name)) throw refuse(`the name of a ${kind} must be made of a-z, 0-9 and _`);
   const made = (given?: unknown): T =>
     make(() => {
       const checked = checkedOptions(declaration.options, given);
@@ -57,16 +53,6 @@ export function extended<K extends 'step' | 'sink', D extends ExtensionDeclarati
   Object.defineProperty(made, 'name', { value: name });
   return Object.assign(made, { [extensionKey]: { kind, format: 1 as const, name, declaration } });
 }
-
-const common: Checks = {
-  summary: text,
-  version: text,
-  // The schemas of some libraries are functions.
-  options: check(
-    'a schema (of zod, valibot, arktype, …)',
-    (value) => (typeof value === 'object' || typeof value === 'function') && value !== null && '~standard' in value,
-  ),
-};
 
 /** Returns what `defineStep` or `defineSink`, of any copy of leadstream, stored in a value. */
 export function extensionOf(kind: 'step' | 'sink', value: unknown): Extension[typeof extensionKey] | undefined {

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { itemAt, LeadstreamError, outputColumn, reasonOf, SinkError, warnProcess, whatWasThrown } from '../core/index.js';
 import type { OutputColumn, Row, Value } from '../core/index.js';
 import { unlessDry } from '../flow/index.js';
-import { extended, extensionConfig, extensionOf, kindOf, oneOf, type Extension, type ExtensionDeclaration } from '../options/index.js';
+import { extended, extensionConfig, extensionOf, kindOf, type Extension, type ExtensionDeclaration } from '../options/index.js';
 import { ownValue, type Batch } from '../vector/index.js';
 import { standaloneSink } from './alone.js';
 import { nothingToCommit, PhasedWriter, type SinkContext, type SinkDefinition, type SinkWriter } from './sink.js';
@@ -72,7 +72,7 @@ export interface CustomSink<I = never> extends Extension<'sink', unknown> {
  *
  * @param name Name in pipeline files; made of a-z, 0-9 and `_`.
  * @returns A function that opens the sink. `loadPipeline(file, { sinks: [it] })` and `leadstream run --plugin` accept it, too.
- * @throws {SinkError} `E_SINK_CONFIG`, synchronously, for an invalid declaration.
+ * @throws {SinkError} `E_SINK_CONFIG`, synchronously, for an invalid name.
  *
  * @example
  * const table = defineSink('table', {
@@ -94,7 +94,8 @@ export function defineSink<O = undefined, I = O, const T extends 'text' | 'typed
 ): CustomSink<I> {
   // Only the declaration needs the types of options and rows.
   const sink = declaration as unknown as AnySink;
-  return extended(kind, name, sink, async (options) => openCustom(sink, options(), standaloneSink(name, { warn: warnProcess })));
+  const refuse = (problem: string) => new SinkError('E_SINK_CONFIG', problem);
+  return extended('sink', name, sink, refuse, async (options) => openCustom(sink, options(), standaloneSink(name, { warn: warnProcess })));
 }
 
 /** Returns the definition of a custom sink for pipeline files; `undefined` for anything else. */
@@ -113,12 +114,6 @@ export function customSinkOf(value: unknown): SinkDefinition | undefined {
     open: (options, context) => openCustom(sink, options, context),
   };
 }
-
-const kind = {
-  kind: 'sink' as const,
-  own: { types: oneOf(['text', 'typed']) },
-  refuse: (problem: string) => new SinkError('E_SINK_CONFIG', problem),
-};
 
 /** How long to wait for a running call when the output is aborted, in milliseconds. */
 const graceMs = 10_000;

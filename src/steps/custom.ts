@@ -3,7 +3,7 @@ import { LeadstreamError, reasonOf, repeated, StepError, strictest, whatWasThrow
 import type { DeclaredType, Row, Value, ValueOf } from '../core/index.js';
 import { batchOf, columnsNamed, declaredColumns, DeclaredValues, isRow, ofEachRow, refusedPromise, withBatch } from '../flow/index.js';
 import type { NamedColumns, Page, Refused, Step, StepContext } from '../flow/index.js';
-import { check, checkGiven, extended, extensionConfig, extensionOf, kindOf, object, oneOf, texts } from '../options/index.js';
+import { checkGiven, extended, extensionConfig, extensionOf, kindOf, object, texts } from '../options/index.js';
 import type { Extension, ExtensionDeclaration } from '../options/index.js';
 import { derivedColumns } from './derive/derive.js';
 import { requireColumn, takeRows } from './fields.js';
@@ -72,7 +72,7 @@ export interface CustomStep<I = never, A extends AddedColumns = AddedColumns, R 
  *
  * @param name Name of the step in files; made of a-z, 0-9 and `_`.
  * @returns A function that makes the step from its options. Pass it to `loadPipeline(file, { steps: [it] })` or `leadstream run --plugin` as well.
- * @throws {StepError} `E_STEP_CONFIG`, synchronously, for an invalid declaration.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for an invalid name.
  *
  * @example
  * const inEuro = defineStep('in_euro', {
@@ -95,7 +95,7 @@ export function defineStep<
   // Only the declaration needs to know the types of its options and columns.
   const step = declaration as unknown as AnyStep;
   const make = (options: () => unknown): Step => stepOf(definitionOf(name, step), options(), []);
-  return extended(kind, name, step, make) as unknown as CustomStep<I, A, R>;
+  return extended('step', name, step, (problem) => new StepError('E_STEP_CONFIG', problem), make) as unknown as CustomStep<I, A, R>;
 }
 
 /** Returns a custom step as pipeline files use it; `undefined` for any other value. */
@@ -134,14 +134,6 @@ function definitionOf(name: string, step: AnyStep): StepDefinition {
     },
   };
 }
-
-const anything = check('anything', () => true);
-
-const kind = {
-  kind: 'step' as const,
-  own: { needs: anything, adds: anything, removes: anything, rows: oneOf(['same', 'fewer', 'any']) },
-  refuse: (problem: string) => new StepError('E_STEP_CONFIG', problem),
-};
 
 const columnChecks = object({ needs: texts(), adds: declaredColumns, removes: texts() });
 
