@@ -5,7 +5,7 @@ import { SourceError, amountOf, itemAt } from '../core/index.js';
 import { defaults, bounds } from '../options/index.js';
 import { checkConnection, collectionIn, registryOf, type ConnectOptions } from '../source/index.js';
 import { checks, type DiagnoseOptions, type Diagnosis, type DiagnosisFinding, maxRequests, Probe, type Names } from './probe.js';
-import { withKey, type Credentials } from '../http/index.js';
+import { keyOf, type Credentials } from '../http/index.js';
 
 const usualRate = 10;
 
@@ -113,7 +113,8 @@ async function findCredentials(probe: Probe, collections: readonly Collection[],
     return undefined;
   }
   const { form } = working;
-  const wrong = await failureWith(probe, withKey(form.auth, `wrong-${randomBytes(8).toString('hex')}`), collections);
+  const wrongKey = { [keyOf(form.auth).field]: `wrong-${randomBytes(8).toString('hex')}` };
+  const wrong = await failureWith(probe, { ...form.auth, ...wrongKey }, collections);
   if (!wrong) lines.push('a wrong key works, too: the service does not check credentials here');
   else lines.push(isDenied(wrong) ? 'a wrong key is refused' : `with a wrong key: ${wrong.message}`);
   probe.use(form.auth);

@@ -25,9 +25,18 @@ export interface CredentialForm {
 }
 
 const key: CredentialField = { privacy: 'secret', problem: wrongKey };
-const headerKey: CredentialField = { privacy: 'secret', problem: (value) => wrongKey(value) ?? notInHeader(value) };
+const headerKey: CredentialField = {
+  privacy: 'secret',
+  problem: (value) => {
+    const isHeader = /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+    return wrongKey(value) ?? (isHeader ? undefined : 'has characters that are not allowed in a header; check where it is set');
+  },
+};
 const user: CredentialField = { privacy: 'withheld', problem: (value) => (value === '' ? 'must not be empty' : undefined) };
-const headerName: CredentialField = { privacy: 'plain', problem: wrongHeaderName };
+const headerName: CredentialField = {
+  privacy: 'plain',
+  problem: (name) => (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) ? undefined : 'is not a valid header name'),
+};
 
 /** All forms, those of the service first, which are sent in the query. To add a form, add a type above and an entry here. */
 export const credentialForms: readonly CredentialForm[] = [
@@ -55,27 +64,22 @@ export function privacyAt(path: readonly PropertyKey[]): CredentialField['privac
   return fields.get(path.map(String).join('.'))?.privacy ?? 'secret';
 }
 
-export function queryOf(credentials: Credentials): Readonly<Record<string, string>> {
+/** Returns what a request contains of credentials: parameters of its query, or headers. */
+export function sentOf(credentials: Credentials): Readonly<Record<'query' | 'headers', Readonly<Record<string, string>>>> {
   const { headers, values } = placed(credentials);
-  return headers === undefined ? values : {};
-}
-
-export function headersOf(credentials: Credentials): Readonly<Record<string, string>> {
-  const { headers, values } = placed(credentials);
-  return headers?.(values) ?? {};
+  return headers === undefined ? { query: values, headers: {} } : { query: {}, headers: headers(values) };
 }
 
 /** Returns what distinguishes accounts: everything that a request contains of the credentials. */
 export function accountOf(credentials: Credentials): Readonly<Record<string, string>> {
-  return { ...queryOf(credentials), ...headersOf(credentials) };
+  const { query, headers } = sentOf(credentials);
+  return { ...query, ...headers };
 }
 
-/** Returns the values that texts are searched for: keys. The user id, which may be a small number, is withheld by its places instead. */
-export function secretsOf(credentials: Credentials): readonly string[] {
-  return [keyOf(credentials).value];
-}
-
-/** Returns the key. `problem`: it is too short, or has quotes or white space around it that came from where it is stored. */
+/**
+ * Returns the key, the only value that texts are searched for: the user id, which may be a small number, is withheld by its places instead.
+ * `problem`: it is too short, or has quotes or white space around it that came from where it is stored.
+ */
 export function keyOf(credentials: Credentials) {
   const { fields, values } = placed(credentials);
   const keys = Object.entries(fields).filter(([, { privacy }]) => privacy === 'secret');
@@ -84,29 +88,22 @@ export function keyOf(credentials: Credentials) {
   return { field, value, problem: problem(value) };
 }
 
-export function withKey(credentials: Credentials, other: string): Credentials {
-  return { ...credentials, [keyOf(credentials).field]: other };
-}
-
 /** Describes what is wrong with the credentials that a program gives, in words that follow their name and reveal no value. */
 export function credentialsProblem(auth: unknown): string | undefined {
   const found = formOf(auth);
   // A name that is no field could be the key itself, so none is shown.
-  if (found === undefined) return mustHaveForm();
-  const problems = Object.entries(found.form.fields).map(([name, field]) => {
+  if (found === undefined) return mustHaveForm;
+  const problems = Object.entries(found.fields).map(([name, field]) => {
     const problem = field.problem(found.values[name] ?? '');
     return problem === undefined ? undefined : `${name} ${problem}`;
   });
   return problems.find((problem) => problem !== undefined);
 }
 
-export function mustHaveForm(): string {
-  const forms = credentialForms.map(({ fields }) => `{ ${Object.keys(fields).join(', ')} }`);
-  return `must be ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(forms)}, all texts`;
-}
+export const mustHaveForm = `must be ${credentialForms.map(({ fields }) => `{ ${Object.keys(fields).join(', ')} }`).join(' or ')}, all texts`;
 
 /** Returns the form of credentials, and their values by name; `undefined` for a value of no form. */
-function formOf(auth: unknown): { readonly form: CredentialForm; readonly values: Readonly<Record<string, string>> } | undefined {
+function formOf(auth: unknown): (CredentialForm & { readonly values: Readonly<Record<string, string>> }) | undefined {
   if (typeof auth !== 'object' || auth === null) return undefined;
   const given = Object.entries(auth).filter(([, value]) => value !== undefined);
   const texts = given.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
@@ -114,13 +111,13 @@ function formOf(auth: unknown): { readonly form: CredentialForm; readonly values
     const names = Object.keys(fields);
     return names.length === given.length && names.every((name) => texts.some(([known]) => known === name));
   });
-  return form && { form, values: Object.fromEntries(texts) };
+  return form && { ...form, values: Object.fromEntries(texts) };
 }
 
 function placed(credentials: Credentials) {
   const found = formOf(credentials);
   if (!found) throw new Error('these credentials match no known form');
-  return { ...found.form, values: found.values };
+  return found;
 }
 
 /** A short key would be found in other words; a key with anything around it would be refused by the service, for an unclear reason. */
@@ -128,12 +125,4 @@ function wrongKey(value: string): string | undefined {
   if (value.length < minSecretLength) return `is shorter than ${minSecretLength} characters, so it cannot be a key; check where it is set`;
   if (value.trim() !== value) return 'has white space or a line break around it; check where it is set';
   return /^(["']).*\1$/s.test(value) ? 'has quotes around it, which the shell or an env file left; check where it is set' : undefined;
-}
-
-function notInHeader(value: string): string | undefined {
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? undefined : 'has characters that are not allowed in a header; check where it is set';
-}
-
-function wrongHeaderName(name: string): string | undefined {
-  return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) ? undefined : 'is not a valid header name';
 }

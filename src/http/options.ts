@@ -31,7 +31,7 @@ const clientChecks: Checks = {
   threads: number(bounds.threads),
   secrets: texts(),
   watch: judged(watchersProblem),
-  proxy: judged(proxyProblem),
+  proxy: judged((proxy) => (proxy === false ? undefined : proxyProblem(proxy))),
   ca: check('PEM certificates, as a text or a list of texts; for a file, pass its contents', isAuthorities),
   agent: object({ http: agent, https: agent }),
   random: callable,

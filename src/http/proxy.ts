@@ -5,13 +5,8 @@ import { BlockList, isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { SourceError, type Warning } from '../core/index.js';
 
-/** Describes what is wrong with a program's proxy without showing any of its address, which may contain a password. */
+/** Describes what is wrong with the address of a proxy without showing any of it: it may contain a password. */
 export function proxyProblem(proxy: unknown): string | undefined {
-  const fault = proxy === false ? undefined : faultOf(proxy);
-  return fault && `${fault}, or false for none`;
-}
-
-function faultOf(proxy: unknown): string | undefined {
   try {
     const { protocol, pathname, search, hash, username, password } = new URL(typeof proxy === 'string' ? proxy : '');
     // Each percent sign must begin a character of UTF-8.
@@ -25,36 +20,36 @@ function faultOf(proxy: unknown): string | undefined {
 
 /** The address of the proxy that an environment names for a service, or what is wrong with it, with its variable and none of its value. */
 export interface ProxyIn {
-  readonly proxy: string | undefined;
-  readonly problem: string | undefined;
+  readonly proxy?: string;
+  readonly problem?: string;
   /** Entries of `NO_PROXY` that are not understood, so that requests may take a proxy that they should not. */
-  readonly warning?: Warning | undefined;
+  readonly warning?: Warning;
 }
 
 /** Returns the proxy of an environment, unless `NO_PROXY` contains the host of the service. Names in lower case take precedence. */
 export function proxyIn(baseUrl: string, env: Readonly<Record<string, string | undefined>>): ProxyIn {
   // A wrong base URL is reported elsewhere.
-  if (!URL.canParse(baseUrl)) return { proxy: undefined, problem: undefined };
+  if (!URL.canParse(baseUrl)) return {};
   const { protocol, hostname, port } = new URL(baseUrl);
   const usualPort = protocol === 'https:' ? '443' : '80';
   const small = protocol === 'https:' ? 'https_proxy' : 'http_proxy';
   const name = env[small] ? small : small.toUpperCase();
   const given = env[name];
-  if (!given) return { proxy: undefined, problem: undefined };
+  if (!given) return {};
   const host = hostname.replace(/^\[|\]$|\.$/g, '');
   const entries = (env.no_proxy || env.NO_PROXY || '')
     .toLowerCase()
     .split(/[\s,]+/)
     .filter(Boolean);
   const verdicts = entries.map((entry) => isExempt(host, port || usualPort, entry));
-  if (verdicts.includes(true)) return { proxy: undefined, problem: undefined };
+  if (verdicts.includes(true)) return {};
   const proxy = given.includes('://') ? given : `http://${given}`;
-  const fault = faultOf(proxy);
-  if (fault !== undefined) return { proxy: undefined, problem: `the environment variable ${name} ${fault}` };
+  const fault = proxyProblem(proxy);
+  if (fault !== undefined) return { problem: `the environment variable ${name} ${fault}` };
   // What has an @ may contain a password.
   const unclear = entries.flatMap((entry, index) => (verdicts[index] === undefined ? entry.replace(/^.*@.*$/, '…@…') : []));
   const message = `NO_PROXY has entries that are not understood (${unclear.join(', ')}), so requests to ${host} take the proxy`;
-  return { proxy, problem: undefined, ...(unclear.length > 0 && { warning: { code: 'W_SOURCE_PROXY', message } }) };
+  return { proxy, ...(unclear.length > 0 && { warning: { code: 'W_SOURCE_PROXY', message } }) };
 }
 
 /** Returns the given proxy, or that of the environment of the process. @throws {SourceError} `E_SOURCE_CONFIG` if that is invalid. */
@@ -68,7 +63,7 @@ export function proxyFor(baseUrl: string, proxy: string | false | undefined, war
 
 /** Returns the parts of a proxy's address that no text may show. */
 export function proxySecrets(proxy: string | false | undefined): readonly string[] {
-  if (!proxy || faultOf(proxy) !== undefined) return [];
+  if (!proxy || proxyProblem(proxy) !== undefined) return [];
   const { password } = new URL(proxy);
   return password === '' ? [] : [password, decodeURIComponent(password)];
 }

@@ -1,6 +1,6 @@
 import { columnsOf, type Collection } from '../collections/index.js';
 import { amountOf, itemAt, type Column } from '../core/index.js';
-import { headersOf, queryOf } from '../http/index.js';
+import { sentOf } from '../http/index.js';
 import { firstQuery } from '../source/index.js';
 import { isRemote } from '../store/index.js';
 import type { Pipeline } from './pipeline.js';
@@ -67,8 +67,9 @@ function readOf(collection: Collection, { connection }: Pipeline) {
   const { baseUrl, auth } = connection;
   const path = itemAt(paths, 0);
   const query = firstQuery(collection, connection).toString();
-  const masked = Object.keys(queryOf(auth)).map((parameter) => `${parameter}=***`);
+  const sent = sentOf(auth);
+  const masked = Object.keys(sent.query).map((parameter) => `${parameter}=***`);
   const all = [...(query === '' ? [] : [query]), ...masked].join('&');
   const url = `${baseUrl.replace(/\/+$/, '')}${path.startsWith('/') ? path : `/api/${path}`}${all === '' ? '' : `?${all}`}`;
-  return { collection: name, request: `GET ${url}`, headers: Object.keys(headersOf(auth)).map((header) => `${header}: ***`), key };
+  return { collection: name, request: `GET ${url}`, headers: Object.keys(sent.headers).map((header) => `${header}: ***`), key };
 }

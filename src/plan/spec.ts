@@ -18,7 +18,7 @@ export const authShape = schema((z) => {
       const texts = Object.entries(fields).map(([name, field]) => [name, textOf(z, field)] as const);
       return z.strictObject(Object.fromEntries(texts));
     }),
-    mustHaveForm(),
+    mustHaveForm,
   );
   // They are the objects of the forms, which the type system cannot follow through the list of them.
   return (shape as z.ZodType<Credentials>)

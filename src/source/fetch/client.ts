@@ -4,9 +4,8 @@ import type { Collection } from '../../collections/index.js';
 import { SourceError, createRedactor, warnProcess } from '../../core/index.js';
 import { Events, type Watchers } from '../../events/index.js';
 import {
-  headersOf,
-  queryOf,
-  secretsOf,
+  keyOf,
+  sentOf,
   type Credentials,
   checkClient,
   createRequests,
@@ -65,7 +64,7 @@ export interface ClientOptions {
 export type ServiceClient = ReturnType<typeof createClient>;
 
 export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = [] }: ClientOptions): Events {
-  const withheld = [...secretsOf(auth), ...proxySecrets(proxyFor(baseUrl, agent ? false : proxy)), ...secrets];
+  const withheld = [keyOf(auth).value, ...proxySecrets(proxyFor(baseUrl, agent ? false : proxy)), ...secrets];
   return new Events(`connection-${randomBytes(4).toString('hex')}`, createRedactor(withheld), watch);
 }
 
@@ -82,7 +81,7 @@ export function createClient(options: ClientOptions, events?: Events, limiters?:
   const baseUrl = origin + pathname;
   const transport = openFetching(
     {
-      ...{ baseUrl, query: queryOf(auth), headers: headersOf(auth), concurrency, timeoutMs, maxPageBytes, agent },
+      ...{ baseUrl, ...sentOf(auth), concurrency, timeoutMs, maxPageBytes, agent },
       proxy: proxyFor(baseUrl, agent ? false : options.proxy, warnProcess),
       ca: ca === undefined ? undefined : [ca].flat(),
     },
@@ -99,7 +98,7 @@ export function createClient(options: ClientOptions, events?: Events, limiters?:
   const closed$ = new Subject<never>();
   const whileOpen = <T>(): MonoTypeOperatorFunction<T> => takeUntil(closed$);
   const onPath = knownPaths();
-  const surroundings = { baseUrl, secrets: secretsOf(auth) };
+  const surroundings = { baseUrl, secrets: [keyOf(auth).value] };
 
   function read<T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
     return send(targetOf(baseUrl, asked), decode, () => factsOf(baseUrl, asked)).pipe(whileOpen());
