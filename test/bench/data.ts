@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { collections, columnsOf, originalName, provinceOf, type Field } from '../../src/collections/index.js';
+import { collections, columnsOf, originalName, zipPlaces, type Field } from '../../src/collections/index.js';
 import { generate } from '../../src/service/index.js';
 
 /** Rendered rows of one collection: a file `{…},{…}` and the offset of every row in it, so that any page is one slice. */
@@ -42,16 +41,9 @@ export async function dataset(leads: number, bridges: number): Promise<Dataset> 
  */
 export async function zipTable(): Promise<string> {
   await mkdir(cache, { recursive: true });
-  const require = createRequire(import.meta.url);
-  const lines = new Set<string>();
-  for (const file of ['zipcodes/lib/codes.js', 'zipcodes/lib/codesCanada.js']) {
-    const text = await readFile(require.resolve(file), 'utf8');
-    for (const [, zip = '', city = '', region = ''] of text.matchAll(/"zip":"([^"]+)"[^{}]*?"city":"([^"]*)","state":"([^"]*)"/g)) {
-      lines.add(`${zip},"${city}",${provinceOf(zip) ?? region}`);
-    }
-  }
+  const lines = zipPlaces().map(([zip, { city, state }]) => `${zip},"${city}",${state}`);
   const path = join(cache, 'zips.csv');
-  await writeFile(path, `zip,city,state\n${[...lines].join('\n')}\n`);
+  await writeFile(path, `zip,city,state\n${lines.join('\n')}\n`);
   return path;
 }
 

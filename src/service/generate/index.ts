@@ -19,7 +19,7 @@ const generators = {
 
 /**
  * Generates consistent rows without anybody's data: the same for the same options, in every process. Each is computed at the first request
- * and kept, up to 33,554,432 characters. Zipcodes and cities are real and are loaded with the first lead or area code (150 ms).
+ * and kept, up to 33,554,432 characters. Zipcodes and cities are real and are loaded with the first lead or area code.
  *
  * @throws {LeadstreamError} `E_USAGE` for a number that is negative or not whole, or for rows without an owner.
  *

@@ -1,5 +1,4 @@
-import { provinceOf, type Collection, type GeneratedName } from '../../collections/index.js';
-import { nodeRequire } from '../../core/index.js';
+import { zipPlaces, type Collection, type GeneratedName } from '../../collections/index.js';
 
 /** Real US zipcodes and the first three characters of Canadian postal codes. */
 interface Places {
@@ -22,15 +21,14 @@ export function places(): Places {
   if (loaded) return loaded;
   const cities = new Map<string, City>();
   const states = new Map<string, number>();
-  const homes = [...entriesOf('zipcodes/lib/codes.js'), ...entriesOf('zipcodes/lib/codesCanada.js')].map((entry) => {
-    const state = provinceOf(entry.zip) ?? entry.state;
+  const homes = zipPlaces().map(([zip, { city: name, state }]) => {
     const stateNumber = states.get(state) ?? states.size;
     states.set(state, stateNumber);
-    const key = `${entry.city}|${state}`;
-    const city = cities.get(key) ?? { position: cities.size, name: entry.city, state, stateNumber, zips: 0 };
+    const key = `${name}|${state}`;
+    const city = cities.get(key) ?? { position: cities.size, name, state, stateNumber, zips: 0 };
     cities.set(key, city);
     city.zips += 1;
-    return { zip: entry.zip, city };
+    return { zip, city };
   });
   return (loaded = { homes, cities: [...cities.values()] });
 }
@@ -39,21 +37,6 @@ export function places(): Places {
 export function areaCodeOf({ position, stateNumber, zips }: City, drawn: number): string {
   const codes = zips > 8 ? 3 : zips > 2 ? 2 : 1;
   return String(200 + 10 * stateNumber + ((mix(0, 5, position) + (drawn % codes)) % 10));
-}
-
-interface Entry {
-  readonly zip: string;
-  readonly city: string;
-  readonly state: string;
-}
-
-/** Loads a file of the package and releases its module, which holds 90 MB of objects. */
-function entriesOf(specifier: string): readonly Entry[] {
-  const require = nodeRequire();
-  const { codes } = require(specifier) as { readonly codes: Readonly<Record<string, Entry>> };
-  Reflect.deleteProperty(require.cache, require.resolve(specifier));
-  // Copied, because a part of a text keeps all of it.
-  return Object.values(codes);
 }
 
 export interface World {

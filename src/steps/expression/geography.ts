@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { provinceOf } from '../../collections/index.js';
-import { LeadstreamError, nodeRequire } from '../../core/index.js';
+import { placeOfCode, type Place } from '../../collections/index.js';
 
 /**
  * Returns the city of a US or Canadian zipcode, like `zip_city` in pipeline files.
@@ -41,19 +39,13 @@ export function areaCode(phone: string): string | null {
   return /^1?([2-9]\d{2})\d{7}$/.exec(phone.replace(/[\s().+-]/g, ''))?.[1] ?? null;
 }
 
-interface Place {
-  readonly city: string;
-  /** Two-letter code of a US state or territory or a Canadian province. */
-  readonly state: string;
-}
-
 const known = new Map<string, Place>();
 
-/** Returns the place of a zipcode. Nothing is guessed, not even a lost leading zero. The package's provinces have gaps and are not used. */
+/** Returns the place of a zipcode. Nothing is guessed, not even a lost leading zero. */
 export function placeOf(zipcode: string): Place | undefined {
   // Most zipcodes have the form of the table.
   const code = known.has(zipcode) ? zipcode : normalizedZip(zipcode);
-  const place = code === undefined ? undefined : (known.get(code) ?? lookUp(code));
+  const place = code === undefined ? undefined : (known.get(code) ?? placeOfCode(code));
   if (code !== undefined && place) known.set(code, place);
   return place;
 }
@@ -64,30 +56,4 @@ function normalizedZip(zipcode: string): string | undefined {
   const digits = /^(\d{5})(?:-?\d{4})?$/.exec(text);
   if (digits) return digits[1];
   return /^([A-Za-z]\d[A-Za-z])(?: ?\d[A-Za-z]\d)?$/.exec(text)?.[1]?.toUpperCase();
-}
-
-let us: ReturnType<typeof readTable> | undefined;
-let canada: typeof us;
-
-function lookUp(code: string): Place | undefined {
-  const { text, starts } = code.length === 5 ? (us ??= readTable('codes')) : (canada ??= readTable('codesCanada'));
-  const start = starts.get(code);
-  if (start === undefined) return undefined;
-  const valueOf = (name: string) => {
-    const from = text.indexOf(`"${name}":"`, start) + name.length + 4;
-    return text.slice(from, text.indexOf('"', from));
-  };
-  return { city: valueOf('city'), state: provinceOf(code) ?? valueOf('state') };
-}
-
-const opening = '{"zip":"';
-
-/** Reads a file of entries as text: in 20 ms and 7 MB, where the package's own module takes 200 ms and 90 MB. The version is pinned. */
-function readTable(name: string) {
-  const text = readFileSync(nodeRequire().resolve(`zipcodes/lib/${name}.js`), 'utf8');
-  const starts = new Map<string, number>();
-  for (let at = text.indexOf(opening); at >= 0; at = text.indexOf(opening, at + 1))
-    starts.set(text.slice(at + opening.length, text.indexOf('"', at + opening.length)), at);
-  if (starts.size === 0) throw new LeadstreamError('E_RUN_FAILED', 'the table in the package zipcodes does not have the expected form');
-  return { text, starts };
 }

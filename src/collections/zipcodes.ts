@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { LeadstreamError, nodeRequire } from '../core/index.js';
+
+/** The place of a US zipcode, or of the first three characters of a Canadian postal code. */
+export interface Place {
+  readonly city: string;
+  /** Two-letter code of a US state or territory or a Canadian province. */
+  readonly state: string;
+}
+
+/** Returns all codes that the package `zipcodes` knows, with their places. */
+export function zipPlaces(): readonly (readonly [code: string, place: Place])[] {
+  const { text, starts } = (table ??= readTable());
+  return Array.from(starts, ([code, start]) => [code, placeIn(text, start, code)]);
+}
+
+export function placeOfCode(code: string): Place | undefined {
+  const { text, starts } = (table ??= readTable());
+  const start = starts.get(code);
+  return start === undefined ? undefined : placeIn(text, start, code);
+}
+
+/** The package's provinces have gaps and are not used. */
+function placeIn(text: string, start: number, code: string): Place {
+  const valueOf = (name: string) => {
+    const from = text.indexOf(`"${name}":"`, start) + name.length + 4;
+    return text.slice(from, text.indexOf('"', from));
+  };
+  return { city: valueOf('city'), state: provinceOf(code) ?? valueOf('state') };
+}
+
+let table: ReturnType<typeof readTable> | undefined;
+
+const opening = '{"zip":"';
+
+/** Reads the package's files of entries as text: in 20 ms and 7 MB, where its own module takes 200 ms and 90 MB. The version is pinned. */
+function readTable() {
+  const files = ['codes', 'codesCanada'].map((name) => readFileSync(nodeRequire().resolve(`zipcodes/lib/${name}.js`), 'utf8'));
+  const text = files.join('');
+  const starts = new Map<string, number>();
+  for (let at = text.indexOf(opening); at >= 0; at = text.indexOf(opening, at + 1))
+    starts.set(text.slice(at + opening.length, text.indexOf('"', at + opening.length)), at);
+  if (starts.size === 0) throw new LeadstreamError('E_RUN_FAILED', 'the table in the package zipcodes does not have the expected form');
+  return { text, starts };
+}
+
+/** Returns the two-letter code of the Canadian province or territory of a postal code (Canada Post); `undefined` for other texts. */
+function provinceOf(postalCode: string): string | undefined {
+  return /^X0[ABC]/.test(postalCode) ? 'NU' : provinces.get(postalCode.charAt(0));
+}
+
+/** Nunavut shares its letter with the Northwest Territories, and has three sorting areas of it. */
+const letters = { NL: 'A', NS: 'B', PE: 'C', NB: 'E', QC: 'GHJ', ON: 'KLMNP', MB: 'R', SK: 'S', AB: 'T', BC: 'V', NT: 'X', YT: 'Y' };
+const provinces = new Map(Object.entries(letters).flatMap(([code, own]) => [...own].map((letter) => [letter, code] as const)));
