@@ -128,6 +128,11 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   }
 }
 
+/** Creates the failure of an option of a connection. */
+export function wrongOption(message: string): SourceError {
+  return new SourceError('E_SOURCE_CONFIG', 'permanent', message);
+}
+
 /**
  * Thrown when a step met a row or an argument that it cannot work with.
  *

@@ -1,6 +1,5 @@
 export * from './credentials.js';
-export { checkClient, checkOptions, wrongOption } from './options.js';
-export { proxyFor, proxyIn, proxySecrets } from './proxy.js';
+export { proxyFor, proxyIn, proxyProblem, proxySecrets } from './proxy.js';
 export { RateLimiters } from './pacer.js';
 export { createRequests, discreet, exchange, openTransport, type RequestDescription, type RetryPolicy } from './requests.js';
 export type { Answer, OwnAgents, Target, Transport, TransportOptions } from './transport.js';

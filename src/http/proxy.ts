@@ -3,7 +3,7 @@ import type { Agent as HttpAgent, AgentOptions } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
-import { SourceError, type Warning } from '../core/index.js';
+import { wrongOption, type Warning } from '../core/index.js';
 
 /** Describes what is wrong with the address of a proxy without showing any of it: it may contain a password. */
 export function proxyProblem(proxy: unknown): string | undefined {
@@ -57,7 +57,7 @@ export function proxyFor(baseUrl: string, proxy: string | false | undefined, war
   if (proxy !== undefined) return proxy === false ? undefined : proxy;
   const found = proxyIn(baseUrl, process.env);
   if (found.warning) warn?.(found.warning);
-  if (found.problem !== undefined) throw new SourceError('E_SOURCE_CONFIG', 'permanent', found.problem);
+  if (found.problem !== undefined) throw wrongOption(found.problem);
   return found.proxy;
 }
 

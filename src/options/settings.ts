@@ -86,9 +86,7 @@ function ranged(z: Zod, { whole = false, min = 0, max }: Omit<Range, 'above'>) {
   return max === undefined ? least : least.max(max);
 }
 
-export const windowTooSmall = 'must be at least the concurrency';
-
-export type Windowed = { readonly [N in 'window' | 'concurrency']?: number | undefined };
+type Windowed = { readonly [N in 'window' | 'concurrency']?: number | undefined };
 
 /** Returns whether a window, if set, holds as many pages as are requested at once. */
 export function windowHoldsConcurrency({ window, concurrency = defaults.concurrency }: Windowed): boolean {

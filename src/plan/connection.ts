@@ -1,6 +1,6 @@
-import { defined, warnProcess } from '../core/index.js';
+import { defined, warnProcess, wrongOption } from '../core/index.js';
 import { addressProblem } from '../options/index.js';
-import { keyOf, proxyIn, wrongOption, type Credentials } from '../http/index.js';
+import { keyOf, proxyIn, type Credentials } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
 import type { Environment, Problem, SpecWarning, Unset } from './references.js';
 import type { ServiceSpec } from './spec.js';

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { collectionNames } from '../collections/index.js';
 import { schema, type Zod, origins, outcomes } from '../core/index.js';
 import { credentialForms, mustHaveForm, type CredentialField, type Credentials } from '../http/index.js';
-import { defaults, maxTimerMs, settings, usually, windowHoldsConcurrency, windowTooSmall } from '../options/index.js';
+import { defaults, maxTimerMs, settings, usually, windowHoldsConcurrency } from '../options/index.js';
 import { outputPath } from '../sinks/index.js';
 import { expectShape } from './expect.js';
 import { hookShape } from './hooks.js';
@@ -81,7 +81,7 @@ const service = schema((z) =>
         .optional()
         .describe('Retries of failed requests.'),
     })
-    .refine(windowHoldsConcurrency, { path: ['window'], message: windowTooSmall }),
+    .refine(windowHoldsConcurrency, { path: ['window'], message: 'must be at least the concurrency' }),
 );
 
 const spoolAge = '6h';

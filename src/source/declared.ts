@@ -1,8 +1,17 @@
 import type { z } from 'zod';
-import { defined, type DeclaredType, type Sensitivity, declaredTypes, schema, sensitivities, unknownName } from '../core/index.js';
+import {
+  defined,
+  type DeclaredType,
+  type Sensitivity,
+  declaredTypes,
+  schema,
+  sensitivities,
+  unknownName,
+  wrongOption,
+} from '../core/index.js';
 import { schemaProblems, distinct, settings, usually } from '../options/index.js';
 import { type Collection, type EndForm, type Field, type Paging, type Served, collectionNames } from '../collections/index.js';
-import { credentialParameters, wrongOption } from '../http/index.js';
+import { credentialParameters } from '../http/index.js';
 import { segmentsOf } from '../json/index.js';
 
 const schemes = ['page', 'offset', 'cursor', 'link', 'none'] as const satisfies readonly Paging['scheme'][];

@@ -1,26 +1,12 @@
 import type { Observable } from 'rxjs';
 import { collections, withheldOf, type Collection, type Registry } from '../collections/index.js';
-import { consistencyModes, duplicateKeyModes, type ConsistencyMode, type OnDuplicateKey, type Row, unknownName } from '../core/index.js';
+import { consistencyModes, createRedactor, duplicateKeyModes, isMap, isRecord, unknownName, wrongOption } from '../core/index.js';
+import type { ConsistencyMode, OnDuplicateKey, Row } from '../core/index.js';
+import { watchersProblem } from '../events/index.js';
 import type { Fault, Page } from '../flow/index.js';
-import { checkClient, checkOptions, wrongOption } from '../http/index.js';
-import {
-  abortSignal,
-  anyObject,
-  bounds,
-  callable,
-  type Checks,
-  defaults,
-  flag,
-  listOf,
-  number,
-  numberOrInfinity,
-  object,
-  oneOf,
-  texts,
-  type Windowed,
-  windowHoldsConcurrency,
-  windowTooSmall,
-} from '../options/index.js';
+import { credentialsProblem, proxyProblem, type OwnAgents } from '../http/index.js';
+import { abortSignal, addressProblem, anyObject, bounds, callable, check, defaults, flag, judged, listOf } from '../options/index.js';
+import { number, numberOrInfinity, object, oneOf, texts, windowHoldsConcurrency, type Check, type Checks } from '../options/index.js';
 import type { PagingOptions } from './paging.js';
 
 export interface ReadingOptions extends PagingOptions {
@@ -80,9 +66,26 @@ const shared: Checks = {
   allowUnstable: flag,
 };
 
-const readingChecks: Checks = {
-  window: number(bounds.window),
+const agent = check('an agent of node:http or node:https', (value) => isRecord(value) && typeof value['addRequest'] === 'function');
+
+const connectionChecks: Checks = {
+  baseUrl: judged(addressProblem),
+  auth: judged(credentialsProblem),
+  limit: number(bounds.limit),
   concurrency: number(bounds.concurrency),
+  ratePerSecond: numberOrInfinity(bounds.ratePerSecond),
+  timeoutMs: number(bounds.timeoutMs),
+  retry: object({ attempts: number(bounds.attempts), baseMs: number(bounds.delayMs), capMs: number(bounds.delayMs) }),
+  maxPageBytes: number(bounds.maxPageBytes),
+  threads: number(bounds.threads),
+  secrets: texts(),
+  watch: judged(watchersProblem),
+  proxy: judged((proxy) => (proxy === false ? undefined : proxyProblem(proxy))),
+  ca: check('PEM certificates, as a text or a list of texts; for a file, pass its contents', isAuthorities),
+  agent: object({ http: agent, https: agent }),
+  random: callable,
+  collections: listOf(anyObject),
+  window: number(bounds.window),
   firstPage: number(bounds.firstPage),
   maxPages: numberOrInfinity(bounds.maxPages),
   maxPasses: number(bounds.maxPasses),
@@ -95,10 +98,41 @@ export function windowOf({ concurrency = defaults.concurrency, window = 2 * conc
   return window;
 }
 
-/** @throws {SourceError} `E_SOURCE_CONFIG` for invalid options, naming each one. */
-export function checkConnection(options: Windowed): void {
-  checkClient(options, { ...readingChecks, collections: listOf(anyObject) });
-  if (!windowHoldsConcurrency(options)) throw wrongOption(`window ${windowTooSmall}`);
+/** Checks the options of a connection. @throws {SourceError} `E_SOURCE_CONFIG` with every problem, and no address or credential. */
+export function checkConnection(
+  options: Pick<ReadingOptions, 'window' | 'concurrency'> & {
+    readonly baseUrl: string;
+    readonly agent?: OwnAgents | undefined;
+    readonly threads?: number | undefined;
+    readonly proxy?: string | false | undefined;
+  },
+): void {
+  checkOptions(options, object(connectionChecks, ['baseUrl', 'auth']), 'the options of a connection, like { baseUrl, auth },');
+  if (!windowHoldsConcurrency(options)) throw wrongOption('window must be at least the concurrency');
+  const { agent: agents, baseUrl, threads, proxy } = options;
+  if (agents === undefined) return;
+  const protocol = new URL(baseUrl).protocol === 'https:' ? 'https' : 'http';
+  // Otherwise requests would take another way than the program wants.
+  if (agents[protocol] === undefined) throw wrongOption(`agent.${protocol} is missing: the base URL uses ${protocol}`);
+  if (threads === 1) throw wrongOption('threads cannot be combined with agent');
+  if (typeof proxy === 'string') throw wrongOption('proxy cannot be combined with agent');
+}
+
+function isAuthorities(ca: unknown): boolean {
+  return [ca].flat().every((text) => typeof text === 'string' && text.includes('-----BEGIN CERTIFICATE-----'));
+}
+
+/** @param what The options, in words. */
+function checkOptions(options: unknown, wanted: Check, what: string): void {
+  const problems = isMap(options) ? wanted(options, '') : [`${what} must be an object`];
+  // A name that is no option could be a key.
+  const redact = createRedactor(isMap(options) ? textsIn(options['auth']) : []);
+  if (problems.length > 0) throw wrongOption(problems.map(redact).join('; '));
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return isRecord(value) ? Object.values(value).flatMap(textsIn) : [];
 }
 
 const read = object({ reveal: texts(), fields: texts(1), signal: abortSignal, ...shared });

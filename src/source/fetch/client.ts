@@ -7,7 +7,6 @@ import {
   keyOf,
   sentOf,
   type Credentials,
-  checkClient,
   createRequests,
   proxyFor,
   proxySecrets,
@@ -16,6 +15,7 @@ import {
   type RetryPolicy,
 } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
+import { checkConnection } from '../options.js';
 import { openFetching, type ScannedAnswer } from './fetching.js';
 import { createReader } from './reader.js';
 import { factsOf, knownPaths, targetOf, type Asked } from './request.js';
@@ -70,7 +70,7 @@ export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = []
 
 /** @param events Default: those of a new connection. @throws {SourceError} `E_SOURCE_CONFIG` for invalid options. */
 export function createClient(options: ClientOptions, events?: Events, limiters?: RateLimiters) {
-  checkClient(options);
+  checkConnection(options);
   events ??= eventsOf(options);
   const { redact } = events;
   const { auth, agent, ca, limit = defaults.limit, concurrency = defaults.concurrency, ratePerSecond = Infinity } = options;
