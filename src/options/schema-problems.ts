@@ -20,10 +20,16 @@ export function schemaProblems(wanted: z.ZodType, value: unknown, at: Path = [])
   return issues.flatMap((issue) => (issue.code === 'too_small' && wrongKind.has(issue.path.join('.')) ? [] : problemsOf(issue, at)));
 }
 
-/** Checks the arguments of a function, by name, against a schema. @throws {StepError} `E_STEP_CONFIG`. */
-export function checkArguments(at: string, taken: () => z.ZodType, given: unknown): void {
-  const problems = schemaProblems(taken(), given).map(({ message }) => message);
-  if (problems.length > 0) throw new StepError('E_STEP_CONFIG', `${at}: ${problems.join('; ')}`);
+/** Returns a value as a schema reads it. @param refuse Makes the error of a value with problems. */
+export function parsedBy<T>(wanted: z.ZodType<T>, value: unknown, refuse: (problems: string) => Error): T {
+  const problems = schemaProblems(wanted, value);
+  if (problems.length > 0) throw refuse(problems.map(({ message }) => message).join('; '));
+  return wanted.parse(value);
+}
+
+/** Checks the arguments of a function that creates a step, by name. @throws {StepError} `E_STEP_CONFIG`. */
+export function checkArguments<T>(at: string, wanted: () => z.ZodType<T>, given: unknown): T {
+  return parsedBy(wanted(), given, (problems) => new StepError('E_STEP_CONFIG', `${at}: ${problems}`));
 }
 
 export const callback = schema((z) => z.custom<unknown>((value) => typeof value === 'function', 'must be a function'));

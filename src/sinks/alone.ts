@@ -1,5 +1,5 @@
 import { defined, newRunId, SinkError } from '../core/index.js';
-import { schemaProblems } from '../options/index.js';
+import { parsedBy } from '../options/index.js';
 import { lockOutputs, refuseInTable, Stores, type Lock } from '../store/index.js';
 import { placeOf } from './options.js';
 import { unfitAt } from './projection.js';
@@ -38,11 +38,7 @@ export async function openInCode<C>(
   overrides: Partial<SinkContext>,
 ): Promise<SinkWriter> {
   const at = sink.name;
-  const { data: config, success } = sink.config().safeParse(options);
-  if (!success) {
-    const problems = schemaProblems(sink.config(), options).map(({ message }) => message);
-    throw new SinkError('E_SINK_CONFIG', `${at}: ${problems.join('; ')}`);
-  }
+  const config = parsedBy(sink.config(), options, (problems) => new SinkError('E_SINK_CONFIG', `${at}: ${problems}`));
   const context = standaloneSink(at, overrides);
   const output = sink.output(config, placeOf(context));
   if (output === undefined) return sink.open(config, context);

@@ -9,7 +9,7 @@ import {
   unknownName,
   wrongOption,
 } from '../core/index.js';
-import { schemaProblems, distinct, settings, usually } from '../options/index.js';
+import { parsedBy, distinct, settings, usually } from '../options/index.js';
 import { type Collection, type EndForm, type Field, type Paging, type Served, collectionNames } from '../collections/index.js';
 import { credentialParameters } from '../http/index.js';
 import { segmentsOf } from '../json/index.js';
@@ -210,10 +210,9 @@ export function defineCollection<const N extends string, const F extends FieldDe
   name: N,
   declaration: CollectionDeclaration<F>,
 ): CollectionOf<N, F> {
-  const problems = schemaProblems(collectionShape(name), declaration);
-  if (problems.length > 0) throw wrongOption(problems.map(({ message }) => `collection ${String(name)}: ${message}`).join('; '));
+  const declared = parsedBy(collectionShape(name), declaration, (problems) => wrongOption(`collection ${String(name)}: ${problems}`));
   // A valid declaration creates the fields of its type, which the type system cannot follow through the map of fields.
-  return collectionOf(name, collectionShape(name).parse(declaration)) as unknown as CollectionOf<N, F>;
+  return collectionOf(name, declared) as unknown as CollectionOf<N, F>;
 }
 
 export function collectionOf(name: string, declared: z.output<ReturnType<typeof collectionShape>>): Collection {

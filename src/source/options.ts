@@ -5,8 +5,26 @@ import type { ConsistencyMode, OnDuplicateKey, Row } from '../core/index.js';
 import { watchersProblem } from '../events/index.js';
 import type { Fault, Page } from '../flow/index.js';
 import { credentialsProblem, proxyProblem, type OwnAgents } from '../http/index.js';
-import { abortSignal, addressProblem, anyObject, bounds, callable, check, defaults, flag, judged, listOf } from '../options/index.js';
-import { number, numberOrInfinity, object, oneOf, texts, windowHoldsConcurrency, type Check, type Checks } from '../options/index.js';
+import {
+  abortSignal,
+  addressProblem,
+  anyObject,
+  bounds,
+  callable,
+  check,
+  type Check,
+  type Checks,
+  defaults,
+  flag,
+  judged,
+  listOf,
+  number,
+  numberOrInfinity,
+  object,
+  oneOf,
+  texts,
+  windowHoldsConcurrency,
+} from '../options/index.js';
 import type { PagingOptions } from './paging.js';
 
 export interface ReadingOptions extends PagingOptions {

@@ -111,8 +111,7 @@ export function checkedConfig<C>(
 ): C {
   const named = (Object.entries(options) as [string, unknown][]).map(([key, value]) => [snakeCase(key), value] as const);
   const all = typeof given === 'object' && !Array.isArray(given) ? { ...given, ...Object.fromEntries(named) } : given;
-  checkArguments(context?.at ?? name, config, all);
-  return config().parse(all);
+  return checkArguments(context?.at ?? name, config, all);
 }
 
 /**
