@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
 import { collections, withheldOf, type Collection, type Registry } from '../collections/index.js';
-import { consistencyModes, createRedactor, duplicateKeyModes, isMap, isRecord, unknownName, wrongOption } from '../core/index.js';
+import { byName, consistencyModes, createRedactor, duplicateKeyModes, isMap, isRecord, unknownName, wrongOption } from '../core/index.js';
 import type { ConsistencyMode, OnDuplicateKey, Row } from '../core/index.js';
 import { watchersProblem } from '../events/index.js';
 import type { Fault, Page } from '../flow/index.js';
@@ -86,16 +86,14 @@ const shared: Checks = {
 
 const agent = check('an agent of node:http or node:https', (value) => isRecord(value) && typeof value['addRequest'] === 'function');
 
+const numbers = ['limit', 'concurrency', 'timeoutMs', 'maxPageBytes', 'threads', 'window', 'firstPage', 'maxPasses', 'endWaitMs'] as const;
+
 const connectionChecks: Checks = {
   baseUrl: judged(addressProblem),
   auth: judged(credentialsProblem),
-  limit: number(bounds.limit),
-  concurrency: number(bounds.concurrency),
+  ...byName(numbers, (name) => number(bounds[name])),
   ratePerSecond: numberOrInfinity(bounds.ratePerSecond),
-  timeoutMs: number(bounds.timeoutMs),
   retry: object({ attempts: number(bounds.attempts), baseMs: number(bounds.delayMs), capMs: number(bounds.delayMs) }),
-  maxPageBytes: number(bounds.maxPageBytes),
-  threads: number(bounds.threads),
   secrets: texts(),
   watch: judged(watchersProblem),
   proxy: judged((proxy) => (proxy === false ? undefined : proxyProblem(proxy))),
@@ -103,11 +101,7 @@ const connectionChecks: Checks = {
   agent: object({ http: agent, https: agent }),
   random: callable,
   collections: listOf(anyObject),
-  window: number(bounds.window),
-  firstPage: number(bounds.firstPage),
   maxPages: numberOrInfinity(bounds.maxPages),
-  maxPasses: number(bounds.maxPasses),
-  endWaitMs: number(bounds.endWaitMs),
   onEnd: callable,
   ...shared,
 };
