@@ -100,7 +100,8 @@ export function credentialsProblem(auth: unknown): string | undefined {
   return problems.find((problem) => problem !== undefined);
 }
 
-export const mustHaveForm = `must be ${credentialForms.map(({ fields }) => `{ ${Object.keys(fields).join(', ')} }`).join(' or ')}, all texts`;
+const forms = credentialForms.map(({ fields }) => `{ ${Object.keys(fields).join(', ')} }`);
+export const mustHaveForm = `must be ${forms.join(' or ')}, all texts`;
 
 /** Returns the form of credentials, and their values by name; `undefined` for a value of no form. */
 function formOf(auth: unknown): (CredentialForm & { readonly values: Readonly<Record<string, string>> }) | undefined {

@@ -35,7 +35,7 @@ export interface Extension<K extends 'step' | 'sink' = 'step' | 'sink', D = unkn
   readonly [extensionKey]: { readonly kind: K; readonly format: 1; readonly name: string; readonly declaration: D };
 }
 
-/** @param refuse Makes the error for an invalid name or invalid options. @param make Gets a function that checks and returns the options. */
+/** @param refuse Makes the error of an invalid name or options. @param make Gets a function that returns the checked options. */
 export function extended<K extends 'step' | 'sink', D extends ExtensionDeclaration<unknown, unknown>, T>(
   kind: K,
   name: string,

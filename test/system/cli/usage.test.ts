@@ -9,7 +9,7 @@ import { folderWith, temporaryFolder } from '../../support/temporary.js';
 import { toCsv, workplace } from './support.js';
 
 const commands =
-  'init, run, validate, doctor, explain, explain-row, preview, test, fetch, verify, rollback, compact, runs, serve, schema, demo';
+  'init, run, validate, doctor, explain, explain-row, preview, test, fetch, verify, rollback, compact, runs, files, serve, schema, demo';
 const help = 'See `leadstream --help` and the help of the command.';
 
 describe('a command line', () => {
@@ -78,10 +78,7 @@ describe('a command line', () => {
   });
 
   test.each([
-    [
-      ['rum'],
-      'unknown command; there are init, run, validate, doctor, explain, explain-row, preview, test, fetch, verify, rollback, compact, runs, files, serve, schema, demo.',
-    ],
+    [['rum'], `unknown command; there are ${commands}.`],
     [['run', 'a.yaml', '--', 'b.yaml'], 'nothing that follows -- is read.'],
     [['--log-format', 'xml', 'run', 'a.yaml'], 'log-format must be one of "text", "json".'],
     [['serve', '--port', 'http'], '--port takes a number.'],

@@ -16,8 +16,8 @@ const refused = (message: string | RegExp) =>
   });
 
 describe('connect refuses at once', () => {
-  const forms =
-    'auth must be { rest_api_key } or { authorized_uid, authorized_rest_api_key } or { bearer } or { header_name, header_value }, all texts';
+  const names = ['rest_api_key', 'authorized_uid, authorized_rest_api_key', 'bearer', 'header_name, header_value'];
+  const forms = `auth must be ${names.map((each) => `{ ${each} }`).join(' or ')}, all texts`;
 
   test.each<[object, string]>([
     [{ limit: 0, window: 0 }, 'limit must be a whole number from 1 to 500; window must be a whole number from 1 to 1024'],
