@@ -125,23 +125,17 @@ export async function describeQuery(query: string, rows: readonly QueryColumn[])
   }
 }
 
-/** The queries of a pipeline file, which are checked while it is loaded. DuckDB answers later, so the file is planned again when it has. */
+/** The queries of a pipeline, which DuckDB describes while the file is loaded. */
 export class Queries {
-  readonly #known = new Map<string, QueryAnswer>();
-  readonly #pending: Promise<unknown>[] = [];
+  readonly #answers = new Map<string, QueryAnswer>();
 
-  /** Returns what is known of a query over these columns; `undefined` if that must be awaited. */
-  described(query: string, rows: readonly QueryColumn[]): QueryAnswer | undefined {
-    const key = JSON.stringify([query, rows]);
-    if (!this.#known.has(key)) this.#pending.push(describeQuery(query, rows).then((answer) => this.#known.set(key, answer)));
-    return this.#known.get(key);
+  async describe(query: string, rows: readonly QueryColumn[]): Promise<void> {
+    this.#answers.set(JSON.stringify([query, rows]), await describeQuery(query, rows));
   }
 
-  /** Waits for what is not known yet. @returns Whether there was anything. */
-  async settled(): Promise<boolean> {
-    const waiting = this.#pending.splice(0);
-    await Promise.all(waiting);
-    return waiting.length > 0;
+  /** Returns `undefined` for a query that was not described over these columns. */
+  described(query: string, rows: readonly QueryColumn[]): QueryAnswer | undefined {
+    return this.#answers.get(JSON.stringify([query, rows]));
   }
 }
 

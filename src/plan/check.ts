@@ -7,7 +7,6 @@ import { viewName, type Together } from '../lake/index.js';
 import type { PathNames } from '../store/index.js';
 import { outputAt } from '../sinks/index.js';
 import { collectionOf, collectionShape, tiesOf } from '../source/index.js';
-import { Queries } from '../steps/index.js';
 import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape, type Plan } from './plan.js';
 import { connectionOf } from './connection.js';
 import { credentialsIn, referenceSource, Resolver, type FileCredentials, type Problem, type ReferenceSource } from './references.js';
@@ -37,13 +36,12 @@ interface FileContext {
   readonly from: ReferenceSource;
   readonly credentials: FileCredentials;
   readonly definitions: Definitions;
-  readonly queries: Queries;
   readonly lenient: boolean;
 }
 
-function checkPipeline(document: SpecDocument, { from, credentials, definitions, queries, lenient }: FileContext): Checked {
+async function checkDocument(document: SpecDocument, { from, credentials, definitions, lenient }: FileContext): Promise<Checked> {
   const issues = new IssueList(document, credentials, lenient);
-  const { problem, unsetProblem: unset } = issues;
+  const { problem } = issues;
   const resolved = new Resolver(from, credentials, issues).resolved(document.value);
   const shape = validated(pipelineShape(), resolved, [], problem);
   // One typo must not hide other problems.
@@ -54,21 +52,14 @@ function checkPipeline(document: SpecDocument, { from, credentials, definitions,
   const chain = bindChain(parts, { baseDir, pipeline, definitions, isPlain: document.isPlain }, problem);
   const own = ownCollections(resolved, problem);
   const registry = own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
-  const plan = registry && planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry, queries }, issues);
-  const ofEnvironment: Problem = (path, ...said) => (path.length > 0 ? problem : issues.referenceProblem)(path, ...said);
-  const connection = shape && connectionOf(shape.service, env, ofEnvironment, unset, issues.warn);
+  const plan = registry && (await planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry }, issues));
+  const connection = shape && connectionOf(shape.service, env, issues);
+  const hooks = shape && hooksOf(shape, env, issues);
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, { baseDir, pipeline });
   const outputs = outputsOf(chain, rejects);
-  outputs.forEach(({ path, place }, index) => {
-    const first = outputs.slice(0, index).find((other) => collide(path, other.path));
-    if (first) problem(place, `${path ?? 'stdout'} is the output of to[${first.place[1]}], or overlaps it; write somewhere else`);
-  });
-  const hooks = shape && hooksOf(shape, env, problem, issues.warn);
+  refuseOverlaps(outputs, problem);
   if (parts.on_new_field === 'restart' && chain.sinks.some(({ definition }) => definition.prints))
-    problem(
-      ['on_new_field'],
-      'a run that prints cannot start again, because its rows are already printed; leave out the stdout sink, or choose next_run',
-    );
+    problem(['on_new_field'], 'a run that prints cannot start again; leave out the stdout sink, or choose next_run');
   const together = parts.publish && joined(chain, problem);
   const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], silent);
   if (tests && registry) refuseUnknownRows(tests, registry, problem);
@@ -117,6 +108,13 @@ function tiedIn(collection: Collection, document: SpecDocument): readonly (Issue
   if (ties === undefined) return [];
   const message = `the list continues after ${ties.field} of the last row, which is not its key: rows with the same value can be left out`;
   return [{ code: 'W_SOURCE_UNCHECKED', message, ...document.locate(['collections', collection.name, 'paging', 'last']) }];
+}
+
+function refuseOverlaps(outputs: Checked['outputs'], problem: Problem): void {
+  outputs.forEach(({ path, place }, index) => {
+    const first = outputs.slice(0, index).find((other) => collide(path, other.path));
+    if (first) problem(place, `${path ?? 'stdout'} is the output of to[${first.place[1]}], or overlaps it; write somewhere else`);
+  });
 }
 
 function refuseUnknownRows(tests: readonly TestShape[], registry: Registry, problem: Problem): void {
@@ -196,11 +194,8 @@ export async function checkDocuments(
   const removed = without.map((each) => ({ path: each, value: undefined }));
   const { defaults, pipelines } = parseSpecDocuments(file, text, [...overridesOf(file, set), ...removed]);
   const credentials = credentialsIn([defaults, ...pipelines.map(({ value }) => value)], from);
-  const queries = new Queries();
-  const context = { from, credentials, lenient, queries, definitions: await definitionsWith(options) };
-  const check = () => pipelines.map((document) => checkPipeline(document, context));
-  let checked = check();
-  while (await queries.settled()) checked = check();
+  const context = { from, credentials, lenient, definitions: await definitionsWith(options) };
+  let checked = await Promise.all(pipelines.map((document) => checkDocument(document, context)));
   checked.forEach((later, index) => {
     const earlier = checked.slice(0, index);
     const namesake = earlier.find(({ name }) => name !== undefined && name === later.name);

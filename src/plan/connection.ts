@@ -2,7 +2,8 @@ import { defined, warnProcess, wrongOption } from '../core/index.js';
 import { addressProblem } from '../options/index.js';
 import { keyOf, proxyIn, type Credentials } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
-import type { Environment, Problem, SpecWarning, Unset } from './references.js';
+import type { IssueList } from './issues.js';
+import type { Environment } from './references.js';
 import type { ServiceSpec } from './spec.js';
 
 /**
@@ -45,26 +46,20 @@ function accountIn(env: Environment): Account | { readonly missing: string } | {
  * Returns the connection described by a pipeline file. Address and account both come either from the file or from the environment: an
  * account of the environment is never sent to an address of the file.
  */
-export function connectionOf(
-  service: ServiceSpec | undefined,
-  env: Environment,
-  problem: Problem,
-  unset: Unset,
-  warn: SpecWarning,
-): ConnectOptions | undefined {
+export function connectionOf(service: ServiceSpec | undefined, env: Environment, issues: IssueList): ConnectOptions | undefined {
   const isOfFile = service?.base_url !== undefined || service?.auth !== undefined;
-  const reached = isOfFile ? accountOf(service, problem) : accountFrom(env, problem, unset);
+  const reached = isOfFile ? accountOf(service, issues) : accountFrom(env, issues);
   if (reached === undefined) return undefined;
   const { field, problem: flaw } = keyOf(reached.auth);
-  if (flaw !== undefined && isOfFile) problem(['service', 'auth', field], `the key ${flaw}`);
-  else if (flaw !== undefined) problem([], `the ${field} in the environment ${flaw}`);
-  const way = proxyIn(reached.baseUrl, env);
-  if (way.problem !== undefined) problem([], way.problem);
-  if (way.warning) warn([], way.warning);
+  if (flaw !== undefined && isOfFile) issues.problem(['service', 'auth', field], `the key ${flaw}`);
+  else if (flaw !== undefined) issues.referenceProblem([], `the ${field} in the environment ${flaw}`);
+  const { proxy, problem, warning } = proxyIn(reached.baseUrl, env);
+  if (problem !== undefined) issues.referenceProblem([], problem);
+  if (warning) issues.warn([], warning);
   const { retry, ...settings }: Partial<ServiceSpec> = service ?? {};
   return {
     ...reached,
-    proxy: way.proxy ?? false,
+    proxy: proxy ?? false,
     ...defined({
       limit: settings.limit,
       concurrency: settings.concurrency,
@@ -87,18 +82,18 @@ interface Account {
   readonly auth: Credentials;
 }
 
-function accountOf({ base_url: baseUrl, auth }: ServiceSpec, problem: Problem): Account | undefined {
+function accountOf({ base_url: baseUrl, auth }: ServiceSpec, { problem }: IssueList): Account | undefined {
   if (baseUrl !== undefined && auth !== undefined) return { baseUrl, auth };
   const [given, missing] = baseUrl === undefined ? ['auth', 'base_url'] : ['base_url', 'auth'];
   problem(['service'], `'${missing}' is missing: ${given} needs it; leave out both to use those of the environment`, true);
   return undefined;
 }
 
-function accountFrom(env: Environment, problem: Problem, unset: Unset): Account | undefined {
+function accountFrom(env: Environment, issues: IssueList): Account | undefined {
   const without = 'without service.base_url and service.auth, the environment';
   const found = accountIn(env);
   if ('baseUrl' in found) return found;
-  if ('missing' in found) unset([], found.missing, `${without} must set ${found.missing}`);
-  else problem([], `${without} names the account, and ${found.problem}`);
+  if ('missing' in found) issues.unsetProblem([], found.missing, `${without} must set ${found.missing}`);
+  else issues.referenceProblem([], `${without} names the account, and ${found.problem}`);
   return undefined;
 }

@@ -1,7 +1,8 @@
 import { schema } from '../core/index.js';
 import { proxyIn } from '../http/index.js';
 import { hookNames, type HookName } from './document.js';
-import type { Environment, Problem, SpecWarning } from './references.js';
+import type { IssueList } from './issues.js';
+import type { Environment } from './references.js';
 
 interface Hook {
   /** Address, which may contain a token. */
@@ -23,8 +24,7 @@ export const hookShape = schema((z) =>
 export function hooksOf(
   hooks: { readonly [N in HookName]?: { readonly webhook: string } | undefined },
   env: Environment,
-  problem: Problem,
-  warn: SpecWarning,
+  { problem, warn }: Pick<IssueList, 'problem' | 'warn'>,
 ): Hooks {
   const found = hookNames.flatMap((name) => {
     const url = hooks[name]?.webhook;

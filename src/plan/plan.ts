@@ -1,7 +1,7 @@
 import { columnsOf, withheldOf, type Collection, type Registry } from '../collections/index.js';
 import { itemAt, outputColumn, schema, undeclaredColumn, unknownName, type Column, type OutputColumn } from '../core/index.js';
 import type { SinkDefinition } from '../sinks/index.js';
-import type { PlanContext, Queries, StepDefinition } from '../steps/index.js';
+import { Queries, type PlanContext, type StepDefinition } from '../steps/index.js';
 import { dayTemplate, overlap, runTemplate, type PathNames } from '../store/index.js';
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
@@ -99,17 +99,20 @@ function bindEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(
 }
 
 /** Checks steps and sinks against the fields available at each of them. Nothing is reported where the fields depend on an unknown value. */
-export function planPipeline(
+export async function planPipeline(
   { from, reveal = [], expect }: ChainShape,
   { steps: bound, sinks }: Chain,
-  { hmacKey, collections, queries }: { readonly hmacKey: string | undefined; readonly collections: Registry; readonly queries: Queries },
+  { hmacKey, collections }: { readonly hmacKey: string | undefined; readonly collections: Registry },
   issues: IssueList,
-): Plan | undefined {
+): Promise<Plan | undefined> {
   const { problem } = issues;
   const collection = from === undefined ? undefined : collectionNamed(from, reveal, collections, problem);
   if (!collection) return undefined;
+  const queries = new Queries();
   const setting = { collection, collections, queries, hmacKey, withheld: withheldOf(collection, reveal) };
   const declared = columnsOf(collection, reveal);
+  for (const [index, step] of bound.entries())
+    await step?.definition.prepare?.(step.config, followed(bound.slice(0, index), setting, declared).leaving, queries);
   const { arriving, leaving, known } = followed(bound, setting, declared, { issues, known: knownSteps(bound, issues.unknown) });
   const steps = bound.flatMap((step, index) => (step ? [{ ...step, input: itemAt(arriving, index) }] : []));
   const reads = [...new Set([collection.name, ...steps.flatMap(({ definition, config }) => definition.reads?.(config) ?? [])])];

@@ -83,6 +83,8 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   most?(config: C): number;
   /** Whether every row that leaves it is an unchanged input row, and none leaves twice. Default false. */
   readonly keepsRows?: boolean;
+  /** Finds out what `columns` needs and has to be awaited. */
+  prepare?(config: C, input: readonly Column[], queries: Queries): Promise<void>;
   /** Returns `undefined` after a problem without which they cannot be known. */
   columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[] | undefined;
   /** Returns the name of the other collection that it reads completely. */

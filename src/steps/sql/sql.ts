@@ -10,7 +10,7 @@ import {
   type DeclaredType,
 } from '../../core/index.js';
 import type { Row, Sensitivity } from '../../core/index.js';
-import { defaultMemory, memory, plainCast, programSpill, scratchFolder, type SpillOptions } from '../../engine/index.js';
+import { defaultMemory, memory, missingDuckdb, plainCast, programSpill, scratchFolder, type SpillOptions } from '../../engine/index.js';
 import { describeQuery, queryResult, querySetting } from '../../engine/index.js';
 import type { DatabaseOptions, QueryColumn } from '../../engine/index.js';
 import { blocking, columnsNamed, standalone, withNode, type BatchReader, type Collector } from '../../flow/index.js';
@@ -118,6 +118,9 @@ export const sqlStep = builtInStep('sql', {
       memory: '64MB',
     },
   ],
+  prepare: async (config, input, queries) => {
+    if (missingDuckdb() === undefined) await queries.describe(partsOf(config).query, rowsOf(input));
+  },
   columns: (config, input, plan) => {
     if (!requireDuckdb(plan)) return undefined;
     const { query, sensitivity = {} } = partsOf(config);

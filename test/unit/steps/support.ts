@@ -140,8 +140,9 @@ const queries = new Queries();
 
 /** Plans a configuration over the columns of leads, or others; one with a query after the query is described. */
 export async function settled<C>(...given: Parameters<typeof planned<C>>): Promise<Planned> {
-  const first = planned(...given);
-  return (await queries.settled()) ? planned(...given) : first;
+  const [definition, config, input = columnsOf(collections.leads)] = given;
+  await definition.prepare?.(parsed(definition, config), input, queries);
+  return planned(...given);
 }
 
 /** Plans a configuration over the columns of leads, or others. */
