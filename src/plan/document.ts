@@ -5,7 +5,6 @@ import {
   isMap,
   isNode,
   isScalar,
-  isSeq,
   parseAllDocuments,
   visit,
   type Document,
@@ -51,21 +50,26 @@ export function parseSpecDocuments(
   const { parsed, trouble } = parse(text, lines);
   const documents = parsed.filter((document) => !isEmpty(document));
   const names = documents.map((document) => document.get('name')).filter((name) => typeof name === 'string');
-  const refuse = (code: 'E_SPEC_YAML' | 'E_SPEC_INVALID', troubles: readonly (Trouble | undefined)[]) => {
-    const issues = troubles.flatMap((each) => (each ? [{ message: each.message, ...placeOf(lines, each.offset) }] : []));
+  const refuse = (code: 'E_SPEC_YAML' | 'E_SPEC_INVALID', troubles: readonly Trouble[]) => {
+    const issues = troubles.map(({ message, offset }) => ({ message, ...placeOf(lines, offset) }));
     if (issues.length > 0) throw new SpecError(code, file, issues, names);
   };
-  refuse('E_SPEC_YAML', [trouble]);
-  refuse('E_SPEC_INVALID', misplacedDefaults(documents));
+  refuse('E_SPEC_YAML', trouble ? [trouble] : []);
+  refuse('E_SPEC_INVALID', documents.flatMap(misplacedDefaults));
   const defaults = documents[0]?.has('defaults') ? documents.shift() : undefined;
-  refuse('E_SPEC_YAML', [missingPipeline(documents, defaults)]);
+  if (documents.length === 0)
+    refuse('E_SPEC_YAML', [{ offset: 0, message: defaults ? 'no pipeline follows the defaults' : 'the file is empty' }]);
+  const other = documents.find(({ contents }) => !isMap(contents));
+  if (other) refuse('E_SPEC_YAML', [{ offset: offsetOf(other), message: 'this is not a pipeline, which is a map with name, from and to' }]);
   const shared = defaults?.get('defaults', true);
   const pipelines = documents.map((document) => {
     if (isMap(document.contents) && isMap(shared)) inherit(document.contents, shared, []);
     for (const { path, value } of overrides)
-      if (!override(document, path, value)) {
-        const message = `--set ${path.join('.')}: the file has no such place`;
-        throw new SpecError('E_SPEC_INVALID', file, [{ message, line: 1, column: 1 }], names);
+      try {
+        if (value !== undefined) document.setIn(path, value);
+        else if (document.hasIn(path)) document.deleteIn(path);
+      } catch {
+        refuse('E_SPEC_INVALID', [{ offset: 0, message: `--set ${path.join('.')}: the file has no such place` }]);
       }
     const value: unknown = document.toJS({ maxAliasCount: 0 });
     return {
@@ -81,12 +85,6 @@ export function parseSpecDocuments(
   return { defaults: getIn(inherited, ['defaults']), pipelines };
 }
 
-function missingPipeline(documents: readonly Document[], defaults: Document | undefined): Trouble | undefined {
-  if (documents.length === 0) return { offset: 0, message: defaults ? 'no pipeline follows the defaults' : 'the file is empty' };
-  const other = documents.find(({ contents }) => !isMap(contents));
-  return other && { offset: other.contents?.range?.[0] ?? 0, message: 'this is not a pipeline, which is a map with name, from and to' };
-}
-
 interface Trouble {
   readonly offset: number;
   readonly message: string;
@@ -96,7 +94,7 @@ const maxLength = 2 ** 20;
 
 /** Recursive functions support several hundred levels. */
 const maxDepth = 64;
-const tooDeep = `lists and maps are nested more than ${maxDepth} levels deep`;
+const tooDeep = { offset: 0, message: `lists and maps are nested more than ${maxDepth} levels deep` };
 
 /** @returns The documents, and the first problem: later ones are mostly its consequences. */
 function parse(text: string, lines: LineCounter): { readonly parsed: readonly Document[]; readonly trouble: Trouble | undefined } {
@@ -108,7 +106,7 @@ function parse(text: string, lines: LineCounter): { readonly parsed: readonly Do
     const [first] = parsed.flatMap(({ errors, warnings }) => [...errors, ...warnings]).sort((a, b) => a.pos[0] - b.pos[0]);
     return { parsed, trouble: first ? invalid(text, first) : refusedIn(parsed) };
   } catch (error) {
-    if (error instanceof RangeError) return { parsed: [], trouble: { offset: 0, message: tooDeep } };
+    if (error instanceof RangeError) return { parsed: [], trouble: tooDeep };
     throw error;
   }
 }
@@ -119,7 +117,7 @@ const refusedCodes = ['BAD_ALIAS', 'BAD_DIRECTIVE', 'TAG_RESOLVE_FAILED'];
 
 function invalid(text: string, { code, message, pos: [offset] }: YAMLError): Trouble {
   // Where the stack overflows depends on the version of Node.
-  if (code === 'RESOURCE_EXHAUSTION') return { offset: 0, message: tooDeep };
+  if (code === 'RESOURCE_EXHAUSTION') return tooDeep;
   const [line = ''] = text.slice(text.lastIndexOf('\n', offset - 1) + 1).split('\n');
   const isReference = /^[^"'#]*(?:\$\{|\{\{)/.test(line);
   if (isReference) return { offset, message: 'a value with ${…} or {{ … }} needs quotes here: YAML interprets its braces' };
@@ -129,18 +127,19 @@ function invalid(text: string, { code, message, pos: [offset] }: YAMLError): Tro
 function refusedIn(documents: readonly Document[]): Trouble | undefined {
   let found: Trouble | undefined;
   for (const document of documents)
-    visit(document, (key, node, path) => {
-      const message = isNode(node) ? refusalOf(node, key === 'key', path.filter(isCollection).length) : undefined;
-      if (message === undefined || !isNode(node)) return undefined;
-      found ??= { offset: node.range?.[0] ?? 0, message };
-      return visit.BREAK;
+    visit(document, {
+      Node: (key, node, path) => {
+        const message = refusalOf(node, key === 'key', path.filter(isCollection).length);
+        if (message !== undefined) found ??= { offset: node.range?.[0] ?? 0, message };
+        return found && visit.BREAK;
+      },
     });
   return found;
 }
 
 function refusalOf(node: Node, isKey: boolean, depth: number): string | undefined {
   if (isAlias(node) || node.anchor !== undefined || node.tag !== undefined) return notAccepted;
-  if (depth >= maxDepth && isCollection(node)) return tooDeep;
+  if (depth >= maxDepth && isCollection(node)) return tooDeep.message;
   if (isKey && isScalar(node) && node.value === '__proto__') return "'__proto__' is not a valid name: its value would be lost";
   return isKey && !isScalar(node) ? 'a key must be a text; a value that begins with a bracket or brace needs quotes' : undefined;
 }
@@ -154,26 +153,7 @@ function isEmpty({ contents }: Document): boolean {
   return contents === null || (isScalar(contents) && contents.source === '');
 }
 
-/** @returns Whether there is such a place: an entry may be appended to a list, but not beyond the next index. */
-function override(document: Document, path: Path, value: string | undefined): boolean {
-  if (value === undefined) {
-    if (document.hasIn(path)) document.deleteIn(path);
-    return true;
-  }
-  const isGap = path.some((part, depth) => {
-    const list = document.getIn(path.slice(0, depth), true);
-    return typeof part === 'number' && part > (isSeq(list) ? list.items.length : 0);
-  });
-  if (isGap) return false;
-  try {
-    document.setIn(path, value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function offsetOf(document: Document, path: Path, onKey: boolean): number {
+function offsetOf(document: Document, path: Path = [], onKey = false): number {
   for (let depth = path.length; depth > 0; depth -= 1) {
     const node = document.getIn(path.slice(0, depth), true);
     const key = keyNode(document, path.slice(0, depth));
@@ -198,23 +178,17 @@ export type HookName = (typeof hookNames)[number];
 
 export const inheritedKeys: readonly string[] = ['service', 'collections', 'rejects', 'spool', 'store', 'publish', 'expect', ...hookNames];
 
-function misplacedDefaults(documents: readonly Document[]): readonly Trouble[] {
-  return documents.flatMap((document, index) => {
-    if (!isMap(document.contents) || !document.has('defaults')) return [];
-    const trouble = (path: Path, message: string) => ({ offset: offsetOf(document, path, true), message });
-    const where = 'defaults are alone in the first document of a file, and pipelines follow after a line of ---';
-    const misplaced = namesIn(document.contents).filter((name) => (index > 0 ? name === 'defaults' : name !== 'defaults'));
-    const found = misplaced.map((name) => trouble([name], `'${name}' is misplaced: ${where}`));
-    if (index > 0) return found;
-    const defaults = document.get('defaults', true);
-    if (!isMap(defaults)) return [...found, trouble(['defaults'], "'defaults' is a map of what pipelines inherit")];
-    const others = namesIn(defaults).filter((name) => !inheritedKeys.includes(name));
-    return [...found, ...others.map((name) => trouble(['defaults', name], unknownName('key', name, inheritedKeys)))];
-  });
-}
-
-function namesIn({ items }: YAMLMap): readonly string[] {
-  return items.map(({ key }) => (isScalar(key) ? String(key.value) : ''));
+function misplacedDefaults(document: Document, index: number): readonly Trouble[] {
+  const { contents } = document;
+  if (!isMap(contents) || !document.has('defaults')) return [];
+  const trouble = (path: Path, message: string) => ({ offset: offsetOf(document, path, true), message });
+  if (index > 0 || contents.items.length > 1)
+    return [trouble(['defaults'], 'defaults are alone in the first document of a file, and pipelines follow after a line of ---')];
+  const defaults = document.get('defaults', true);
+  if (!isMap(defaults)) return [trouble(['defaults'], "'defaults' is a map of what pipelines inherit")];
+  const names = defaults.items.map(({ key }) => (isScalar(key) ? String(key.value) : ''));
+  const others = names.filter((name) => !inheritedKeys.includes(name));
+  return others.map((name) => trouble(['defaults', name], unknownName('key', name, inheritedKeys)));
 }
 
 /** Copies values of `defaults` into a map, key by key. Its own values take precedence, its account as a whole, and null excludes one. */

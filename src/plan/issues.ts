@@ -77,14 +77,13 @@ export function validated<T>(schema: z.ZodType<T>, value: unknown, at: Path, pro
 function spelledOut(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);
   if (result.success) return value;
-  const spelled = structuredClone(value);
+  const spelled = { value: structuredClone(value) };
   for (const issue of result.error.issues.flatMap(alternativesOf)) {
-    if (issue.code !== 'invalid_type') continue;
-    const converted = convert(issue.expected, getIn(spelled, issue.path));
-    if (converted !== undefined && issue.path.length === 0) return converted;
-    if (converted !== undefined) setIn(spelled, issue.path, converted);
+    const path = ['value', ...issue.path];
+    const converted = issue.code === 'invalid_type' ? convert(issue.expected, getIn(spelled, path)) : undefined;
+    if (converted !== undefined) setIn(spelled, path, converted);
   }
-  return spelled;
+  return spelled.value;
 }
 
 function alternativesOf(issue: ZodIssue): readonly ZodIssue[] {

@@ -33,30 +33,28 @@ export class Resolver {
     if (typeof value === 'string') return isSecret(path) ? this.#credential(value, path) : this.#ordinary(value, path);
     if (Array.isArray(value)) return value.map((item, index) => this.resolved(item, [...path, index]));
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).flatMap(([key, item]) => this.#entry(key, item, [...path, key])));
-  }
-
-  #entry(key: string, item: unknown, path: Path): readonly (readonly [string, unknown])[] {
-    if (!this.credentials.within(key)) return [[key, this.resolved(item, path)]];
-    this.found.referenceProblem(path, misplaced, true);
-    return [];
+    const entries = Object.entries(value).filter(([key]) => !this.#isMisplaced(key, [...path, key], true));
+    return Object.fromEntries(entries.map(([key, item]) => [key, this.resolved(item, [...path, key])]));
   }
 
   #credential(text: string, path: Path): string {
     if (referenceIn(text)) return this.#replaced(text, path);
-    this.found.referenceProblem(
-      path,
-      'a credential must be a reference, like ${NAME} or ${file:/run/secrets/key}, and never be written in the file',
-    );
+    const remedy = 'like ${NAME} or ${file:/run/secrets/key}, and never be written in the file';
+    this.found.referenceProblem(path, `a credential must be a reference, ${remedy}`);
     return text;
   }
 
   #ordinary(text: string, path: Path): string {
     // The rows of a test contain no references.
     const whole = path[0] === 'tests' ? text : this.#replaced(text, path);
-    if (!this.credentials.within(whole)) return whole;
-    this.found.referenceProblem(path, misplaced);
-    return '[redacted]';
+    return this.#isMisplaced(whole, path) ? '[redacted]' : whole;
+  }
+
+  #isMisplaced(text: string, path: Path, onKey = false): boolean {
+    const isCredential = this.credentials.within(text);
+    const message = 'this is a credential, which is accepted only under service.auth, as a reference';
+    if (isCredential) this.found.referenceProblem(path, message, onKey);
+    return isCredential;
   }
 
   #replaced(text: string, path: Path): string {
@@ -67,10 +65,8 @@ export class Resolver {
     const [, file, variable, operator, operand = ''] = parts.exec(body) ?? [];
     const [kind, name] = file === undefined ? (['variable', variable] as const) : (['file', resolve(this.from.baseDir, file)] as const);
     if (name === undefined) {
-      this.found.referenceProblem(
-        path,
-        `'\${${body}}' is not a reference; write \${NAME}, \${NAME:-default}, \${NAME:?message} or \${file:PATH}`,
-      );
+      const forms = '${NAME}, ${NAME:-default}, ${NAME:?message} or ${file:PATH}';
+      this.found.referenceProblem(path, `'\${${body}}' is not a reference; write ${forms}`);
       return undefined;
     }
     if (!isSecret(path) && this.credentials.holds(kind, name)) {
@@ -87,8 +83,6 @@ export class Resolver {
     return undefined;
   }
 }
-
-const misplaced = 'this is a credential, which is accepted only under service.auth, as a reference';
 
 function isSecret(path: Path): boolean {
   if (hookNames.some((name) => name === path[0])) return true;
