@@ -4,7 +4,8 @@ import type { Collection } from '../collections/index.js';
 import { SourceError, amountOf, itemAt } from '../core/index.js';
 import { defaults, bounds } from '../options/index.js';
 import { checkConnection, collectionIn, registryOf, type ConnectOptions } from '../source/index.js';
-import { checks, type DiagnoseOptions, type Diagnosis, type DiagnosisFinding, maxRequests, Probe, type Names } from './probe.js';
+import { checks, maxRequests, Probe } from './probe.js';
+import type { DiagnoseOptions, Diagnosis, DiagnosisFinding, Names, Result } from './probe.js';
 import { keyOf, type Credentials } from '../http/index.js';
 
 const usualRate = 10;
@@ -36,12 +37,13 @@ type Found = Awaited<ReturnType<typeof examine>>;
 
 async function examine(probe: Probe, connection: ConnectOptions<Collection>, collections: readonly Collection[]) {
   const standard = collections.filter(({ served }) => served === undefined);
-  const form = await findCredentials(probe, collections, connection.auth);
-  const list = form && standard.length > 0 ? await findCollections(probe, standard) : undefined;
+  const tried = await probe.check('reachable', () => tryForms(probe, collections, connection.auth));
+  const form = tried && (await probe.check('credentials', () => findCredentials(probe, collections, tried)));
+  const list = form && standard.length > 0 ? await probe.check('collections', () => findCollections(probe, standard)) : undefined;
   const first = list && (await probe.check('first_page', () => findFirstPage(probe, list)));
   const paged = first && (await probe.check('limit', () => findLimit(probe, list, first)));
   if (paged) {
-    await probe.check('end_of_list', async () => probe.add('end_of_list', ...(await findEnd(probe, list, paged))));
+    await probe.check('end_of_list', () => findEnd(probe, list, paged));
     await probe.check('order', () => findOrder(probe, list, paged));
     await probe.check('single_record', () => findSingle(probe, list, paged));
     await probe.check('latency', () => findLatency(probe, list, paged));
@@ -49,7 +51,7 @@ async function examine(probe: Probe, connection: ConnectOptions<Collection>, col
   let limit = paged?.limit;
   for (const collection of form ? collections.filter(({ served }) => served !== undefined) : []) {
     const limits = [...(limit === undefined ? [] : [limit]), connection.limit ?? defaults.limit];
-    const accepted = await probe.check('declared_list', () => lookAt(probe, collection, paged?.firstPage, limits));
+    const accepted = await probe.check('declared_list', () => readDeclared(probe, collection, paged?.firstPage, limits));
     if (paged && accepted !== undefined) limit = Math.min(limit ?? accepted, accepted);
   }
   // The first two do not depend on the lists.
@@ -93,33 +95,39 @@ function formsOf(configured: Credentials): readonly CredentialForm[] {
   return [own, byKey, byMd5];
 }
 
-/** Sends the next requests with the credentials that work. @returns `undefined` if nothing else can be measured. */
-async function findCredentials(probe: Probe, collections: readonly Collection[], configured: Credentials) {
-  const tried: { readonly form: CredentialForm; readonly failure: SourceError | undefined }[] = [];
+interface TriedForm {
+  readonly form: CredentialForm;
+  readonly failure: SourceError | undefined;
+}
+
+async function tryForms(probe: Probe, collections: readonly Collection[], configured: Credentials): Promise<Result<readonly TriedForm[]>> {
+  const tried: TriedForm[] = [];
   for (const form of formsOf(configured)) tried.push({ form, failure: await failureWith(probe, form.auth, collections) });
-  const failures = tried.flatMap(({ failure }) => failure ?? []);
-  const [failure] = failures;
-  const [working] = tried.filter((each) => each.failure === undefined);
-  if (failure && !working && !failures.some(isDenied)) {
-    probe.add('reachable', 'problem', `${failure.message}; check that base_url is everything before /api, and the network`);
-    return undefined;
-  }
-  probe.add('reachable', 'ok', 'the service answers');
+  const [first, ...others] = tried.map(({ failure }) => failure);
+  if (first && !isDenied(first) && others.every((failure) => failure && !isDenied(failure)))
+    return ['problem', `${first.message}; check that base_url is everything before /api, and the network`];
+  return ['ok', 'the service answers', tried];
+}
+
+/** Sends the next requests with the credentials that work. @returns None if nothing else can be measured. */
+async function findCredentials(
+  probe: Probe,
+  collections: readonly Collection[],
+  tried: readonly TriedForm[],
+): Promise<Result<CredentialForm>> {
   const resultOf = (why: SourceError | undefined) => (why ? (isDenied(why) ? 'is refused' : `failed: ${why.message}`) : 'works');
-  const lines = tried.map(({ form, failure: why }) => `${form.name} ${resultOf(why)}`);
-  if (!working) {
-    const isOpen = !failures.every(isDenied);
-    probe.add('credentials', isOpen ? 'unknown' : 'problem', `${lines.join('; ')}; check the key, and that the account has read access`);
-    return undefined;
+  const results = tried.map(({ form, failure }) => `${form.name} ${resultOf(failure)}`).join('; ');
+  const form = tried.find(({ failure }) => !failure)?.form;
+  if (!form) {
+    const isProblem = tried.every(({ failure }) => failure && isDenied(failure));
+    return [isProblem ? 'problem' : 'unknown', `${results}; check the key, and that the account has read access`];
   }
-  const { form } = working;
   const wrongKey = { [keyOf(form.auth).field]: `wrong-${randomBytes(8).toString('hex')}` };
   const wrong = await failureWith(probe, { ...form.auth, ...wrongKey }, collections);
-  if (!wrong) lines.push('a wrong key works, too: the service does not check credentials here');
-  else lines.push(isDenied(wrong) ? 'a wrong key is refused' : `with a wrong key: ${wrong.message}`);
   probe.use(form.auth);
-  probe.add('credentials', form.remark === undefined && wrong && isDenied(wrong) ? 'ok' : 'note', lines.join('; '));
-  return form;
+  if (!wrong) return ['note', `${results}; a wrong key works, too: the service does not check credentials here`, form];
+  if (!isDenied(wrong)) return ['note', `${results}; with a wrong key: ${wrong.message}`, form];
+  return [form.remark === undefined ? 'ok' : 'note', `${results}; a wrong key is refused`, form];
 }
 
 async function failureWith(probe: Probe, auth: Credentials, collections: readonly Collection[]): Promise<SourceError | undefined> {
@@ -134,21 +142,19 @@ async function failureWith(probe: Probe, auth: Credentials, collections: readonl
 }
 
 /** @returns The first collection that is paged and has rows. */
-async function findCollections(probe: Probe, collections: readonly Collection[]): Promise<Collection | undefined> {
+async function findCollections(probe: Probe, collections: readonly Collection[]): Promise<Result<Collection>> {
   const failures: SourceError[] = [];
-  const [filled, empty]: [Collection[], string[]] = [[], []];
+  const [filled, empty]: [Collection[], Collection[]] = [[], []];
   for (const collection of collections) {
-    const failure = await failureOf(async () => {
-      if ((await firstRow(probe, collection)) > 0) filled.push(collection);
-      else empty.push(collection.name);
-    });
+    const failure = await failureOf(async () => ((await firstRow(probe, collection)) > 0 ? filled : empty).push(collection));
     if (failure) failures.push(failure);
   }
-  const lines = [...failures.map(({ message }) => message), ...(empty.length > 0 ? [`without rows: ${empty.join(', ')}`] : [])];
+  const namesOf = (some: readonly Collection[]) => some.map(({ name }) => name).join(', ');
+  const lines = [`with rows: ${namesOf(filled) || 'none'}`, ...failures.map(({ message }) => message)];
+  if (empty.length > 0) lines.push(`without rows: ${namesOf(empty)}`);
   const isProblem = failures.some(({ kind }) => kind !== 'transient');
   const outcome = isProblem ? 'problem' : failures.length > 0 ? 'unknown' : empty.length > 0 ? 'note' : 'ok';
-  probe.add('collections', outcome, [`with rows: ${filled.map(({ name }) => name).join(', ') || 'none'}`, ...lines].join('; '));
-  return filled.find(({ paged }) => paged);
+  return [outcome, lines.join('; '), filled.find(({ paged }) => paged)];
 }
 
 /** @returns The number of rows received, whatever the number of the first page. */
@@ -174,6 +180,10 @@ function isDenied({ status }: SourceError): boolean {
   return status === 401 || status === 403;
 }
 
+function isRefused(error: unknown): error is SourceError {
+  return error instanceof SourceError && error.code === 'E_SOURCE_REFUSED';
+}
+
 /** How a service pages its lists. */
 interface Paged {
   readonly firstPage: number;
@@ -187,50 +197,41 @@ const sizes = [20, 5, 1];
  * Reads two small pages as a run does, which refuses a list that begins earlier, and one whose pages are all the same. Page 0 must be refused, or have no
  * other rows.
  */
-async function findFirstPage(probe: Probe, collection: Collection, [limit = 1, ...smaller] = sizes): Promise<Paged | undefined> {
-  const unknown = (why: string): undefined => {
-    probe.add('first_page', 'unknown', `not determined: ${why}`);
-  };
-  let [firstPage, why]: [number, string] = [1, 'page 0 has no other rows'];
+async function findFirstPage(probe: Probe, collection: Collection, [limit = 1, ...smaller] = sizes): Promise<Result<Paged>> {
   let zero: Names = [];
   try {
     zero = await probe.page(collection, 0, limit);
   } catch (error) {
-    if (!(error instanceof SourceError) || error.code === 'E_SOURCE_AUTH') throw error;
-    if (error.code !== 'E_SOURCE_REFUSED') return unknown(error.message);
+    if (!isRefused(error)) throw error;
   }
   try {
     const [one] = await probe.read(collection, 2, limit);
-    if (one === undefined) return unknown(`neither page 0 nor page 1 of ${collection.name} has rows`);
-    if (zero.some((name) => !one.includes(name))) return unknown('page 0 had other rows than page 1 once, and then not');
+    if (one === undefined) return ['unknown', `not determined: neither page 0 nor page 1 of ${collection.name} has rows`];
+    if (zero.some((name) => !one.includes(name)))
+      return ['unknown', 'not determined: page 0 had other rows than page 1 once, and then not'];
+    return ['ok', 'page 1 is the first: page 0 has no other rows', { firstPage: 1, limit }];
   } catch (error) {
-    if (!(error instanceof SourceError)) throw error;
-    if (error.code === 'E_SOURCE_REFUSED' && smaller.length > 0) return findFirstPage(probe, collection, smaller);
-    if (error.code !== 'E_SOURCE_FIRST_PAGE') throw error;
-    [firstPage, why] = [0, 'it has rows that page 1 does not have'];
-    await probe.read(collection, 2, limit, firstPage);
+    if (isRefused(error) && smaller.length > 0) return findFirstPage(probe, collection, smaller);
+    if (!(error instanceof SourceError) || error.code !== 'E_SOURCE_FIRST_PAGE') throw error;
   }
-  probe.add('first_page', 'ok', `page ${firstPage} is the first: ${why}`);
-  return { firstPage, limit };
+  await probe.read(collection, 2, limit, 0);
+  return ['ok', 'page 0 is the first: it has rows that page 1 does not have', { firstPage: 0, limit }];
 }
 
-async function findLimit(probe: Probe, collection: Collection, { firstPage, limit: small }: Paged): Promise<Paged | undefined> {
+async function findLimit(probe: Probe, collection: Collection, { firstPage, limit: small }: Paged): Promise<Result<Paged>> {
   const [accepted, refusal] = await largestAccepted(probe, collection, firstPage, small);
   // A run restarts with the number of rows that it gets, if others follow.
   const [first, second] = await probe.read(collection, 2, accepted, firstPage);
-  if (!first) {
-    probe.add('limit', 'unknown', `not determined: ${collection.name} has no rows with limit=${accepted}`);
-    return undefined;
-  }
-  const rows = first.length;
+  if (!first) return ['unknown', `not determined: ${collection.name} has no rows with limit=${accepted}`];
+  const [rows, paged] = [first.length, { firstPage, limit: accepted }];
+  const returned = `limit=${accepted} returns ${amountOf(rows, 'row')}`;
   // A page past the end may have the rows of the last one in another order.
-  const isCap = rows < accepted && second !== undefined && second.length > 0;
-  if (isCap) probe.add('limit', 'note', `${rows} is the cap: limit=${accepted} returns ${amountOf(rows, 'row')}, and more follow`);
-  else if (rows > accepted) probe.add('limit', 'note', `limit has no effect: a page has ${amountOf(rows, 'row')}`);
-  else if (refusal) probe.add('limit', 'note', `${accepted} is the cap: more are refused (${refusal.message})`);
-  else if (rows === accepted) probe.add('limit', 'ok', `limit=${accepted} returns ${amountOf(rows, 'row')}; leadstream requests no more`);
-  else probe.add('limit', 'note', `limit=${accepted} is accepted, but a cap is not determined: ${collection.name} has only ${rows}`);
-  return { firstPage, limit: isCap ? rows : accepted };
+  if (rows < accepted && second !== undefined && second.length > 0)
+    return ['note', `${rows} is the cap: ${returned}, and more follow`, { firstPage, limit: rows }];
+  if (rows > accepted) return ['note', `limit has no effect: a page has ${amountOf(rows, 'row')}`, paged];
+  if (refusal) return ['note', `${accepted} is the cap: more are refused (${refusal.message})`, paged];
+  if (rows === accepted) return ['ok', `${returned}; leadstream requests no more`, paged];
+  return ['note', `limit=${accepted} is accepted, but a cap is not determined: ${collection.name} has only ${rows}`, paged];
 }
 
 /** @returns The largest limit that is accepted, and what the others got. */
@@ -247,7 +248,7 @@ async function largestAccepted(
       await probe.batch(collection, firstPage, limit);
       accepted = limit;
     } catch (error) {
-      if (!(error instanceof SourceError) || error.code !== 'E_SOURCE_REFUSED') throw error;
+      if (!isRefused(error)) throw error;
       [refused, refusal] = [limit, error];
     }
   }
@@ -255,11 +256,7 @@ async function largestAccepted(
 }
 
 /** Finds out what follows the end of a list, by pages further and further away. */
-async function findEnd(
-  probe: Probe,
-  collection: Collection,
-  { firstPage, limit }: Paged,
-): Promise<readonly [outcome: 'ok' | 'note' | 'unknown', message: string]> {
+async function findEnd(probe: Probe, collection: Collection, { firstPage, limit }: Paged): Promise<Result<never>> {
   let before = '';
   for (let distance = 10; distance <= 1_000_000; distance *= 10) {
     const names = await probe.page(collection, firstPage + distance, limit);
@@ -273,28 +270,28 @@ async function findEnd(
 
 const rowsCompared = 100;
 
-async function findOrder(probe: Probe, collection: Collection, { firstPage, limit }: Paged): Promise<void> {
+async function findOrder(probe: Probe, collection: Collection, { firstPage, limit }: Paged): Promise<Result<never>> {
   const size = Math.min(limit, rowsCompared);
   const read = async () =>
     JSON.stringify([await probe.page(collection, firstPage, size), await probe.page(collection, firstPage + 1, size)]);
-  if ((await read()) === (await read())) return probe.add('order', 'ok', 'two pages had the same rows in the same order when read twice');
+  if ((await read()) === (await read())) return ['ok', 'two pages had the same rows in the same order when read twice'];
   const remedy = 'consistency: repair, the default with files, reads a list until all rows were seen; never set it to off';
-  probe.add('order', 'note', `two pages had other rows, or another order, when read twice: the list changes, or has no order; ${remedy}`);
+  return ['note', `two pages had other rows, or another order, when read twice: the list changes, or has no order; ${remedy}`];
 }
 
-async function findSingle(probe: Probe, collection: Collection, { firstPage }: Paged): Promise<void> {
+async function findSingle(probe: Probe, collection: Collection, { firstPage }: Paged): Promise<Result<never>> {
   const [row] = (await probe.batch(collection, firstPage, 1)).rows();
   const id = row?.[collection.id];
-  if (typeof id !== 'string' || id === '') return probe.add('single_record', 'unknown', `not determined: a row has no ${collection.id}`);
+  if (typeof id !== 'string' || id === '') return ['unknown', `not determined: a row has no ${collection.id}`];
   const found = await probe.find(collection, id);
   const isFound = found.length > 0 && found.every((each) => each[collection.id] === id);
   const others = await probe.find(collection, '999999999999999999');
-  if (isFound && others.length === 0) return probe.add('single_record', 'ok', 'an existing record is found, and a missing one is not');
+  if (isFound && others.length === 0) return ['ok', 'an existing record is found, and a missing one is not'];
   const what = isFound ? 'a missing record returns others' : `an existing record returns ${found.length === 0 ? 'nothing' : 'others'}`;
-  probe.add('single_record', 'problem', `${what}: lookup: by_id and fetch ID do not work here`);
+  return ['problem', `${what}: lookup: by_id and fetch ID do not work here`];
 }
 
-async function findLatency(probe: Probe, collection: Collection, { firstPage, limit }: Paged): Promise<void> {
+async function findLatency(probe: Probe, collection: Collection, { firstPage, limit }: Paged): Promise<Result<never>> {
   const lines: string[] = [];
   for (const size of new Set([Math.min(defaults.limit, limit), limit])) {
     const times: number[] = [];
@@ -305,40 +302,34 @@ async function findLatency(probe: Probe, collection: Collection, { firstPage, li
     times.sort((a, b) => a - b);
     lines.push(`limit=${size}: ${itemAt(times, 1)} ms`);
   }
-  probe.add('latency', 'ok', `median of 3 requests: ${lines.join(', ')}`);
+  return ['ok', `median of 3 requests: ${lines.join(', ')}`];
 }
 
 const pagesRead = 3;
 
-/** @param limits Page sizes to try, the preferred one first. @returns The one that worked; `undefined` if there were no rows. */
-async function lookAt(
+/** @param limits Page sizes to try, the preferred one first. @returns The one that worked, unless there were no rows. */
+async function readDeclared(
   probe: Probe,
   collection: Collection,
   firstPage: number | undefined,
   [limit = 1, ...smaller]: readonly number[],
-): Promise<number | undefined> {
+): Promise<Result<number>> {
   const { name, served: { paging } = { paging: undefined } } = collection;
-  const add = (outcome: DiagnosisFinding['outcome'], message: string) => probe.add('declared_list', outcome, `${name}: ${message}`);
+  let pages: readonly Names[];
   try {
-    const pages = await probe.read(collection, pagesRead, limit, firstPage);
-    const stale = pages.findIndex(({ length }) => length === 0);
-    if (pages.length === 0) add('unknown', 'not determined, because it has no rows');
-    else if (stale > 0) add('problem', `page ${stale + 1} has only rows of earlier pages; the service does not go on as declared`);
-    else {
-      const rows = `pages of ${pages.map(({ length }) => length).join(', ')} rows`;
-      const first = paging?.scheme === 'page' ? (paging.first ?? firstPage ?? 1) : 1;
-      const isShort = pages.length < pagesRead;
-      const isNumbered = paging?.scheme === 'page' || paging?.scheme === 'offset';
-      const end = isShort ? 'and then the list ends' : 'each names the next one, and the end was not reached';
-      const [outcome, what] =
-        isShort || !isNumbered ? (['ok', end] as const) : await findEnd(probe, collection, { firstPage: first, limit });
-      add(outcome, `${rows}; ${what}`);
-      return limit;
-    }
-    return undefined;
+    pages = await probe.read(collection, pagesRead, limit, firstPage);
   } catch (error) {
-    const isRefused = error instanceof SourceError && error.code === 'E_SOURCE_REFUSED' && smaller.length > 0;
-    if (isRefused) return lookAt(probe, collection, firstPage, smaller);
+    if (isRefused(error) && smaller.length > 0) return readDeclared(probe, collection, firstPage, smaller);
     throw error;
   }
+  if (pages.length === 0) return ['unknown', `${name}: not determined, because it has no rows`];
+  const stale = pages.findIndex(({ length }) => length === 0);
+  if (stale > 0) return ['problem', `${name}: page ${stale + 1} has only rows of earlier pages; the service does not go on as declared`];
+  const rows = `${name}: pages of ${pages.map(({ length }) => length).join(', ')} rows`;
+  if (pages.length < pagesRead) return ['ok', `${rows}; and then the list ends`, limit];
+  if (paging?.scheme !== 'page' && paging?.scheme !== 'offset')
+    return ['ok', `${rows}; each names the next one, and the end was not reached`, limit];
+  const first = paging.scheme === 'page' ? (paging.first ?? firstPage ?? 1) : 1;
+  const [outcome, message] = await findEnd(probe, collection, { firstPage: first, limit });
+  return [outcome, `${rows}; ${message}`, limit];
 }

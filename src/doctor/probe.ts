@@ -92,15 +92,10 @@ export class Probe {
   }
 
   /** Carries out a check. A failure of the service becomes its finding. */
-  async check<T>(check: Check, work: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof SourceError)) throw error;
-      if (error.kind === 'transient') this.add(check, 'unknown', `not determined: ${error.message}`);
-      else this.add(check, 'problem', error.message);
-      return undefined;
-    }
+  async check<T>(check: Check, work: () => Promise<Result<T>>): Promise<T | undefined> {
+    const [outcome, message, found] = await work().catch(resultOf);
+    this.add(check, outcome, message);
+    return found;
   }
 
   async close(): Promise<void> {
@@ -154,6 +149,14 @@ export class Probe {
     };
   }
 }
+
+function resultOf(error: unknown): Result<never> {
+  if (!(error instanceof SourceError)) throw error;
+  return error.kind === 'transient' ? ['unknown', `not determined: ${error.message}`] : ['problem', error.message];
+}
+
+/** The result of a check, and what others need of it. */
+export type Result<T> = readonly [outcome: DiagnosisFinding['outcome'], message: string, found?: T | undefined];
 
 /** What is found out about a service, in this order; `declared_list` once for each collection that a file or program declares. */
 export const checks = [
