@@ -7,7 +7,7 @@ import type { PipelineDocument } from './report-document.js';
 
 /** The metrics of a command in a file for the textfile collector of the Prometheus node exporter. Those of other pipelines in it stay. */
 export class Metrics {
-  readonly #reported = new Set<string>();
+  readonly #unreported = new Set<string>();
 
   /** @param values By name and labels, as they are in the file: no label has a character that would need escaping. */
   private constructor(
@@ -34,13 +34,18 @@ export class Metrics {
     }
   }
 
+  /** The names of pipelines that the command is going to run. */
+  expect(pipelines: readonly string[]): void {
+    for (const name of pipelines) this.#unreported.add(name);
+  }
+
   /** If the pipeline was not run, only its exit code changes; if it published nothing, the time of its last success stays. */
   async ended(pipeline: string, document: Partial<PipelineDocument>): Promise<void> {
     const { status, exit, startedAt = '', finishedAt, pages, read, sinks = [], requests } = document;
     const published = status === 'published';
     const set = (name: string, value: number | undefined, labels = '') =>
       value !== undefined && this.values.set(`leadstream_run_${name}{pipeline="${pipeline}"${labels}}`, String(value));
-    this.#reported.add(pipeline);
+    this.#unreported.delete(pipeline);
     if (finishedAt !== undefined) {
       const stays = published ? 'nothing' : `leadstream_run_last_success_timestamp_seconds{pipeline="${pipeline}"}`;
       for (const key of this.values.keys()) if (key.includes(`{pipeline="${pipeline}"`) && key !== stays) this.values.delete(key);
@@ -61,31 +66,35 @@ export class Metrics {
       set('response_bytes', requests?.bytes);
     }
     set('exit_code', exit);
-    await this.write();
+    await this.#write();
   }
 
-  /** Also for the given pipelines as far as it did not get to them. */
-  async end(exit: number, pipelines: readonly string[]): Promise<void> {
-    for (const name of pipelines) if (!this.#reported.has(name)) await this.ended(name, { exit });
+  /** Also for the expected pipelines that it did not get to. */
+  async end(exit: number): Promise<void> {
+    for (const name of this.#unreported) await this.ended(name, { exit });
     this.values.set('leadstream_exit_code', String(exit));
-    await this.write();
+    await this.#write();
   }
 
-  /** Writes the file for readers of any user. If it cannot be written, it warns. */
-  async write(): Promise<void> {
+  /** If the file cannot be written, it warns. */
+  async #write(): Promise<void> {
     await this.#save().catch((error: unknown) =>
       this.console.log('warn', `the metrics were not written: ${this.path}: ${reasonOf(error)}; what was published is unaffected`),
     );
   }
 
+  /** Writes the file for readers of any user. */
   async #save(): Promise<void> {
-    const nameOf = (key: string) => key.replace(/\{.*/, '');
-    const names = [...new Set([...this.values.keys()].map(nameOf))].toSorted();
+    const names = new Set([...this.values.keys()].map(nameOf).toSorted());
     // A run sets them, and none accumulates.
-    const blocks = names.map((name) => {
-      const lines = [...this.values].flatMap(([key, value]) => (nameOf(key) === name ? [`${key} ${value}\n`] : []));
+    const blocks = [...names].map((name) => {
+      const lines = [...this.values].filter(([key]) => nameOf(key) === name).map(([key, value]) => `${key} ${value}\n`);
       return `# TYPE ${name} gauge\n${lines.join('')}`;
     });
     await replaceFile(this.path, blocks.join('\n'), 0o644);
   }
+}
+
+function nameOf(key: string): string {
+  return key.replace(/\{.*/, '');
 }

@@ -92,52 +92,47 @@ function wordsOf(name: string): string {
   return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-interface Bar {
-  readonly label: string;
-  readonly kind: 'way' | 'lost' | 'added';
-  readonly rows: number;
-  /** Where the bar begins, in rows: next to those that go on. */
-  readonly from: number;
-}
+type Bar = readonly [kind: 'way' | 'lost' | 'added', label: string, rows: number];
 
 /** The flow of rows to the first sink. Steps that do not change the number are left out. */
 function flowOf({ collection, read = 0, consistency, steps = [], sinks: [sink] = [], status }: PipelineDocument): readonly Bar[] {
   if (collection === undefined || read === 0) return [];
-  const bars: Bar[] = [{ label: collection, kind: 'way', rows: read, from: 0 }];
-  let left = read;
-  const pass = (kind: 'lost' | 'added', at: string, parts: readonly (readonly [word: string, rows: number])[]) => {
-    for (const [word, rows] of parts.filter(([, count]) => count > 0)) {
-      const from = kind === 'added' ? left : Math.max(0, left - rows);
-      bars.push({ label: `${at}: ${word}`, kind, rows, from });
-      left = kind === 'added' ? left + rows : from;
-    }
-  };
-  pass('added', 'whole list', [['repaired', consistency?.repaired ?? 0]]);
-  pass('lost', 'whole list', [['read twice', consistency?.duplicates ?? 0]]);
-  for (const { at, tally } of steps) {
-    pass('added', at, counted(tally, origins));
-    pass('lost', at, counted(tally, outcomes));
-  }
-  if (!sink) return [...bars, { label: 'in progress, not published', kind: 'way', rows: left, from: 0 }];
+  const changes: readonly Bar[] = [
+    ['added', 'whole list: repaired', consistency?.repaired ?? 0],
+    ['lost', 'whole list: read twice', consistency?.duplicates ?? 0],
+    ...steps.flatMap(({ at, tally }) => [
+      ...counted(tally, origins).map(([word, rows]): Bar => ['added', `${at}: ${word}`, rows]),
+      ...counted(tally, outcomes).map(([word, rows]): Bar => ['lost', `${at}: ${word}`, rows]),
+    ]),
+  ];
+  const bars: readonly Bar[] = [['way', collection, read], ...changes.filter(([, , rows]) => rows > 0)];
+  const left = changes.reduce((sum, [kind, , rows]) => (kind === 'added' ? sum + rows : sum - rows), read);
+  if (!sink) return [...bars, ['way', 'in progress, not published', left]];
   const { unchanged, rejected, written } = sink.books;
-  const before = steps.reduce((sum, { tally }) => sum + tally.rejected, 0);
-  pass('lost', sink.at, [
-    ['rejected', rejected - before],
-    ['unchanged', unchanged],
-  ]);
-  const label = `${sink.at}: ${status === 'published' ? 'written' : 'prepared, not published'}`;
-  return [...bars, { label, kind: 'way', rows: written, from: 0 }];
+  const atSink = { rejected: rejected - steps.reduce((sum, { tally }) => sum + tally.rejected, 0), unchanged };
+  return [
+    ...bars,
+    ...counted(atSink).map(([word, rows]): Bar => ['lost', `${sink.at}: ${word}`, rows]),
+    ['way', `${sink.at}: ${status === 'published' ? 'written' : 'prepared, not published'}`, written],
+  ];
 }
 
+/** Draws what is lost or added next to the rows that go on. */
 function flowPicture(bars: readonly Bar[]): string {
-  const most = Math.max(...bars.map(({ rows, from }) => rows + from));
-  const rows = bars.map(({ label, kind, rows, from }) => {
+  let left = 0;
+  const placed = bars.map(([kind, label, rows]) => {
+    const from = { way: 0, lost: Math.max(0, left - rows), added: left }[kind];
+    left = kind === 'lost' ? from : from + rows;
+    return { kind, label, rows, from };
+  });
+  const most = Math.max(...placed.map(({ rows, from }) => rows + from));
+  const lines = placed.map(({ kind, label, rows, from }) => {
     const [x, width] = [(100 * from) / most, Math.max(0.2, (100 * rows) / most)].map((part) => part.toFixed(2));
     const sign = { way: '', lost: '−', added: '+' }[kind];
     const bar = `<svg viewBox="0 0 100 1" preserveAspectRatio="none"><rect class="${kind}" x="${x}" width="${width}" height="1"/></svg>`;
     return `<tr><td>${escaped(label)}</td><td class="number">${sign}${amount(rows)}</td><td class="bar">${bar}</td></tr>`;
   });
-  return `<table class="flow">${rows.join('\n')}</table>`;
+  return `<table class="flow">${lines.join('\n')}</table>`;
 }
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };

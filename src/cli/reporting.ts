@@ -1,9 +1,9 @@
-import { amount, type LogEvent } from '../core/index.js';
+import { amount, byName, type LogEvent } from '../core/index.js';
 import type { Pipeline, RunOptions, RunReport, Watcher } from '../index.js';
 import type { Console } from './console.js';
 import type { CommandContext } from './command.js';
 import { descriptionOf } from './failure.js';
-import { Observed, startStatus } from './status.js';
+import { Observed, Status } from './status.js';
 
 export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' | 'allowPartial' | 'limiters' | 'sets'>;
 
@@ -21,8 +21,9 @@ export async function runAndReport(
   const { console, signal, stdout, stderr } = context;
   const { failedRunOf, runPipeline, summaryOf } = await import('../index.js');
   console.hide(pipeline.secrets);
-  const status = startStatus(pipeline, observed, { console, stderr, stdout });
-  signal.addEventListener('abort', status.end, { once: true });
+  const status = new Status(pipeline, observed, { console, stderr, stdout });
+  const end = () => status.end();
+  signal.addEventListener('abort', end, { once: true });
   // Messages appear above the status line, which comes back with the next frame.
   const above: Console = {
     ...console,
@@ -32,7 +33,7 @@ export async function runAndReport(
   try {
     const begun: Watcher = { run: { start: ({ pipeline: name, run }) => above.event('run.started', { pipeline: name, run }) } };
     const watch = [begun, ...watchers(above, { retries: !status.isLive }), observed.watcher];
-    const report = await runPipeline(pipeline, { ...options, signal, stdout, watch }).finally(status.end);
+    const report = await runPipeline(pipeline, { ...options, signal, stdout, watch }).finally(end);
     const facts = { pipeline: report.pipeline, run: report.runId };
     for (const step of report.steps) console.event('step.finished', { ...facts, ...step });
     for (const { at, path, total, bytes } of report.sinks)
@@ -51,7 +52,7 @@ export async function runAndReport(
     }
     throw failure;
   } finally {
-    signal.removeEventListener('abort', status.end);
+    signal.removeEventListener('abort', end);
   }
 }
 
@@ -73,10 +74,13 @@ export function watchers(console: Console, { retries = true }: { readonly retrie
   return console.level === 'debug' ? [notices, everything(console)] : [notices];
 }
 
+const moments = ['page', 'wait', 'step'] as const satisfies readonly (LogEvent & keyof Watcher)[];
+const operations = ['request', 'read', 'write', 'finish', 'commit'] as const satisfies readonly (LogEvent & keyof Watcher)[];
+
 function everything(console: Console): Watcher {
   const started = new WeakMap<object, number>();
   const start = (event: object) => void started.set(event, performance.now());
-  const said = (name: Extract<LogEvent, keyof Watcher>) => (event: object) => {
+  const logged = (name: LogEvent) => (event: object) => {
     const begun = started.get(event);
     const facts = { ...event, ...(begun !== undefined && { ms: Math.round(performance.now() - begun) }) };
     const words = Object.entries(facts).flatMap(([key, value]) =>
@@ -84,10 +88,5 @@ function everything(console: Console): Watcher {
     );
     console.event(name, facts, `${name} ${words.join(' ')}`);
   };
-  const operation = (name: Extract<LogEvent, keyof Watcher>) => ({ start, asyncEnd: said(name) });
-  return {
-    ...{ page: said('page'), wait: said('wait'), step: said('step') },
-    ...{ request: operation('request'), read: operation('read'), write: operation('write') },
-    ...{ finish: operation('finish'), commit: operation('commit') },
-  };
+  return { ...byName(moments, logged), ...byName(operations, (name) => ({ start, asyncEnd: logged(name) })) };
 }

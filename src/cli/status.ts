@@ -80,14 +80,6 @@ function readingOf({ collection, at }: { readonly collection: string; readonly a
   return at === undefined ? `reading ${collection}` : `reading ${collection} for ${at}`;
 }
 
-export interface Status {
-  /** Whether there is a changing line, which counts retries by itself. */
-  readonly isLive: boolean;
-  /** Makes space for the next message. The next frame draws the line again. */
-  clear(): void;
-  end(): void;
-}
-
 const [frameMs, heartbeatMs] = [125, 30_000];
 
 interface StatusPlace {
@@ -96,41 +88,47 @@ interface StatusPlace {
   readonly stdout: Pick<OutputStream, 'isTTY'>;
 }
 
-/** Rows that are printed on the same terminal are progress enough. */
-export function startStatus(
-  { name, plan }: Pick<Pipeline, 'name' | 'plan'>,
-  observed: Observed,
-  { console, stderr, stdout }: StatusPlace,
-): Status {
-  const isPrinted = stdout.isTTY === true && plan.sinks.some(({ definition }) => definition.prints);
-  if (console.level === 'error' || console.level === 'warn' || isPrinted) return { isLive: false, clear: () => {}, end: () => {} };
-  if (stderr.isTTY && console.format === 'text') return liveStatus(name, observed, stderr);
-  const timer = setInterval(() => {
-    const { stage: doing, rows, expected } = observed.current;
-    const { bytes, retries } = observed.requests;
-    const facts = { pipeline: name, doing, rows, expected, bytes, retries: sum(retries) };
-    console.event('run.progress', facts, `${name}: ${statusLine(observed)}`);
-  }, heartbeatMs).unref();
-  return { isLive: false, clear: () => {}, end: () => clearInterval(timer) };
-}
+/** What a run does, as a changing line of a terminal, elsewhere as a message every half minute. */
+export class Status {
+  /** Whether there is a changing line, which counts retries by itself. */
+  readonly isLive: boolean;
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #stderr: OutputStream;
+  #line = '';
 
-/** Does not hide the cursor: the process can be killed before it is shown again. */
-function liveStatus(name: string, observed: Observed, stderr: OutputStream): Status {
-  let shown = '';
-  const show = (line: string) => {
-    // One write per frame overwrites the last one and clears the rest of the line, so nothing flickers.
-    if (line !== shown) stderr.write(`\r${line}\u001b[K`);
-    shown = line;
-  };
-  // Some terminals move on to the next line after the last column.
-  const draw = () => show(printable(`${name}: ${statusLine(observed)}`).slice(0, (stderr.columns ?? 80) - 1));
-  draw();
-  const timer = setInterval(draw, frameMs).unref();
-  const end = () => {
-    clearInterval(timer);
-    show('');
-  };
-  return { isLive: true, clear: () => show(''), end };
+  constructor({ name, plan }: Pick<Pipeline, 'name' | 'plan'>, observed: Observed, { console, stderr, stdout }: StatusPlace) {
+    // Rows that are printed on the same terminal are progress enough.
+    const isPrinted = stdout.isTTY === true && plan.sinks.some(({ definition }) => definition.prints);
+    const isWanted = !isPrinted && (console.level === 'info' || console.level === 'debug');
+    this.isLive = isWanted && stderr.isTTY === true && console.format === 'text';
+    this.#stderr = stderr;
+    // Some terminals move on to the next line after the last column.
+    const draw = () => this.#show(printable(`${name}: ${statusLine(observed)}`).slice(0, (stderr.columns ?? 80) - 1));
+    const report = () => {
+      const { stage: doing, rows, expected } = observed.current;
+      const { bytes, retries } = observed.requests;
+      const facts = { pipeline: name, doing, rows, expected, bytes, retries: sum(retries) };
+      console.event('run.progress', facts, `${name}: ${statusLine(observed)}`);
+    };
+    if (this.isLive) draw();
+    this.#timer = isWanted ? setInterval(this.isLive ? draw : report, this.isLive ? frameMs : heartbeatMs).unref() : undefined;
+  }
+
+  /** Makes space for the next message. The next frame draws the line again. */
+  clear(): void {
+    this.#show('');
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+    this.#show('');
+  }
+
+  /** One write per frame overwrites the last one and clears the rest of the line. The cursor stays: the process can be killed before it is shown again. */
+  #show(line: string): void {
+    if (line !== this.#line) this.#stderr.write(`\r${line}\u001b[K`);
+    this.#line = line;
+  }
 }
 
 function statusLine({ current, requests }: Observed): string {

@@ -46,24 +46,17 @@ async function runFiles(arguments_: Arguments, context: CommandContext): Promise
   const { Metrics } = await import('../metrics.js');
   const { descriptionOf } = await import('../failure.js');
   const metrics = arguments_.metrics === undefined ? undefined : await Metrics.open(arguments_.metrics, context);
-  const expected: string[] = [];
   try {
-    const exit = await runLoaded(arguments_, context, metrics, expected);
-    await metrics?.end(exit, expected);
+    const exit = await runLoaded(arguments_, context, metrics);
+    await metrics?.end(exit);
     return exit;
   } catch (failure) {
-    await metrics?.end(descriptionOf(failure).exit, expected);
+    await metrics?.end(descriptionOf(failure).exit);
     throw failure;
   }
 }
 
-/** @param expected Receives the names of the pipelines to run, as soon as they are known. */
-async function runLoaded(
-  arguments_: Arguments,
-  context: CommandContext,
-  metrics: Metrics | undefined,
-  expected: string[],
-): Promise<number> {
+async function runLoaded(arguments_: Arguments, context: CommandContext, metrics: Metrics | undefined): Promise<number> {
   const { ReportFiles } = await import('../report.js');
   const { runSeries } = await import('../series.js');
   const { loadPipelines, writesOver } = await import('../../index.js');
@@ -80,7 +73,7 @@ async function runLoaded(
       for (const pipeline of await loadPipelines(file, loading)) loaded.push({ file, pipeline });
     } catch (failure) {
       broken.push({ file, failure });
-      if (failure instanceof SpecError) expected.push(...failure.pipelines.filter(isWanted));
+      if (failure instanceof SpecError) metrics?.expect(failure.pipelines.filter(isWanted));
     }
   }
   // A named pipeline may be in a file that could not be read. That failure is reported instead.
@@ -99,7 +92,7 @@ async function runLoaded(
     if (writer) throw new LeadstreamError('E_USAGE', `${what} ${file} is where the pipeline '${writer.name}' writes, or inside it`);
   }
   refuseClashes(wanted, writesOver);
-  expected.push(...pipelines.map(({ name }) => name));
+  metrics?.expect(pipelines.map(({ name }) => name));
   const report = await ReportFiles.open(reportFiles, context, new Stores(pipelines[0]?.store, context.signal));
   return runSeries(pipelines, context, { stateDir, restart, allowShrink, allowPartial }, { broken, metrics, report });
 }

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Console } from '../../../src/cli/console.js';
-import { Observed, startStatus, type Status } from '../../../src/cli/status.js';
+import { Observed, Status } from '../../../src/cli/status.js';
 import { loadPipeline, type OperationEvent, type Pipeline } from '../../../src/index.js';
 import { pipelineText } from '../../support/services.js';
 import { toCsv, toStdout } from './support.js';
@@ -34,7 +34,7 @@ class Scene {
     { level = 'info', format = 'text', stdout = {} }: Partial<Pick<Console, 'level' | 'format'>> & { stdout?: object } = {},
   ): Status {
     const event = (...said: unknown[]) => void this.events.push(said);
-    return startStatus(pipeline, this.observed, { console: { level, format, event }, stderr: this.stderr, stdout });
+    return new Status(pipeline, this.observed, { console: { level, format, event }, stderr: this.stderr, stdout });
   }
 
   get shown(): string | undefined {
