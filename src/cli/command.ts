@@ -41,27 +41,21 @@ export type Parser = Argv<CommonOptions>;
 
 export type Runner = (common: ArgumentsCamelCase<CommonOptions>, work: (context: CommandContext) => Promise<number>) => Promise<void>;
 
-export interface Command {
-  /** Like `run [files..]`. */
-  readonly usage: string;
-  add(parser: Parser, runner: Runner): Parser;
-}
+export type Command = (parser: Parser, runner: Runner) => Parser;
 
 export type ArgumentsOf<O extends (yargs: Parser) => Argv<unknown>> = ArgumentsCamelCase<OptionsIn<ReturnType<O>>>;
 
+/** @param usage Like `run [files..]`. */
 export function command<T extends CommonOptions>(
   usage: string,
   summary: string,
   options: (yargs: Parser) => Argv<T>,
   work: (arguments_: ArgumentsCamelCase<T>, context: CommandContext) => Promise<number>,
 ): Command {
-  return {
-    usage,
-    add: (parser, runner) =>
-      parser.command(usage, summary, options, (arguments_) =>
-        runner(arguments_ as ArgumentsCamelCase<T & CommonOptions>, (context) => work(arguments_, context)),
-      ),
-  };
+  return (parser, runner) =>
+    parser.command(usage, summary, options, (arguments_) =>
+      runner(arguments_ as ArgumentsCamelCase<T & CommonOptions>, (context) => work(arguments_, context)),
+    );
 }
 
 export const repeated = { type: 'string', array: true, nargs: 1, default: [] as string[] } as const;

@@ -12,8 +12,8 @@ import { serve } from './commands/serve.js';
 import { tableCommands } from './commands/tables.js';
 import { test } from './commands/test.js';
 import { validate } from './commands/validate.js';
-import { catalogue, exitCodes, LeadstreamError, listed, version } from '../core/index.js';
-import { commonOptions, environmentOf, secretsIn, type Command, type CommandContext, type Runner } from './command.js';
+import { catalogue, exitCodes, LeadstreamError, version } from '../core/index.js';
+import { commonOptions, environmentOf, secretsIn, type CommandContext, type Runner } from './command.js';
 import { createConsole, createSecrets, logFormatIn, print, type Secrets } from './console.js';
 import { reportFailure } from './failure.js';
 
@@ -55,7 +55,7 @@ export async function runCli(argv: readonly string[], surroundings: Surroundings
 /** `shown` is the help or the version, which `isAnswered` says was requested. */
 async function parse(argv: readonly string[], runner: Runner, width: number) {
   let shown = '';
-  const parser = commands.reduce((parent, command) => command.add(parent, runner), commonOptions(yargs()));
+  const parser = commands.reduce((parent, command) => command(parent, runner), commonOptions(yargs()));
   // It would format the help of a running command in case it is requested, which takes longer than all the parsing.
   parser.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {};
   const parsed = await parser
@@ -64,6 +64,8 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
     .parserConfiguration({ 'boolean-negation': false, 'dot-notation': false })
     .demandCommand(1, 'name a command')
     .strict()
+    .recommendCommands()
+    .updateStrings(sentences)
     .version(version)
     .help()
     .alias({ h: 'help', v: 'version' })
@@ -95,19 +97,19 @@ function namesIn({ key, alias }: Declared): readonly string[] {
   return [...Object.keys(key), ...Object.values(alias).flat()];
 }
 
-/** Names only commands and options: the parser repeats what was typed, and that may be a key typed by mistake. */
+/** The parser's words for what would repeat what was typed, which may be a key typed by mistake: `%c` leaves it out. */
+const sentences = {
+  'Invalid values:': ' ',
+  'Argument: %s, Given: %s, Choices: %s': '%s%c must be one of %s.',
+  'Did you mean %s?': "unknown command, did you mean '%s'?",
+  'Unknown argument: %s': { one: 'unknown command, or an argument too many%c', other: 'unknown command, or arguments too many%c' },
+};
+
 function usageProblem(message: string, words: readonly string[], declared: Declared): string {
-  const choices = [...message.matchAll(/Argument: ([\w-]+), Given: [^]*?, Choices: (.+)/g)];
-  if (choices.length > 0) return choices.map(([, name, known]) => `${name} must be one of ${known}`).join('; ');
   const given = words.flatMap((word) => /^(--?[a-z][\w.-]*)/i.exec(word)?.[1] ?? []);
   const known = namesIn(declared).map((name) => (name.length === 1 ? `-${name}` : `--${name}`));
   const unknown = given.find((option) => !known.includes(option));
-  if (unknown !== undefined) return `unknown option ${unknown}`;
-  if (!/^(?:Unknown |Not enough non-option)/.test(message)) return message;
-  const nameOf = ({ usage }: Command) => usage.replace(/ .*/, '');
-  const command = commands.find((each) => words.includes(nameOf(each)));
-  if (command !== undefined) return `the arguments do not fit; usage: leadstream ${command.usage}`;
-  return `unknown command${listed(commands.map(nameOf))}`;
+  return unknown === undefined ? message.replaceAll(/\s+/g, ' ').trim() : `unknown option ${unknown}`;
 }
 
 function valueProblem(values: Readonly<Record<string, unknown>>, words: readonly string[], declared: Declared): string | undefined {
@@ -128,6 +130,7 @@ function valueProblem(values: Readonly<Record<string, unknown>>, words: readonly
 declare module 'yargs' {
   interface Argv<T> {
     getOptions(): Declared;
+    updateStrings(sentences: Readonly<Record<string, string | { readonly one: string; readonly other: string }>>): Argv<T>;
     getInternalMethods(): {
       getUsageInstance(): { cacheHelpMessage: () => void };
     };
