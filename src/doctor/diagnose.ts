@@ -95,31 +95,24 @@ function formsOf(configured: Credentials): readonly CredentialForm[] {
   return [own, byKey, byMd5];
 }
 
-interface TriedForm {
-  readonly form: CredentialForm;
-  readonly failure: SourceError | undefined;
-}
+type TriedForms = ReadonlyMap<CredentialForm, SourceError | undefined>;
 
-async function tryForms(probe: Probe, collections: readonly Collection[], configured: Credentials): Promise<Result<readonly TriedForm[]>> {
-  const tried: TriedForm[] = [];
-  for (const form of formsOf(configured)) tried.push({ form, failure: await failureWith(probe, form.auth, collections) });
-  const [first, ...others] = tried.map(({ failure }) => failure);
-  if (first && !isDenied(first) && others.every((failure) => failure && !isDenied(failure)))
+async function tryForms(probe: Probe, collections: readonly Collection[], configured: Credentials): Promise<Result<TriedForms>> {
+  const tried = new Map<CredentialForm, SourceError | undefined>();
+  for (const form of formsOf(configured)) tried.set(form, await failureWith(probe, form.auth, collections));
+  const [first, ...others] = tried.values();
+  if (first && [first, ...others].every((failure) => failure && !isDenied(failure)))
     return ['problem', `${first.message}; check that base_url is everything before /api, and the network`];
   return ['ok', 'the service answers', tried];
 }
 
 /** Sends the next requests with the credentials that work. @returns None if nothing else can be measured. */
-async function findCredentials(
-  probe: Probe,
-  collections: readonly Collection[],
-  tried: readonly TriedForm[],
-): Promise<Result<CredentialForm>> {
+async function findCredentials(probe: Probe, collections: readonly Collection[], tried: TriedForms): Promise<Result<CredentialForm>> {
   const resultOf = (why: SourceError | undefined) => (why ? (isDenied(why) ? 'is refused' : `failed: ${why.message}`) : 'works');
-  const results = tried.map(({ form, failure }) => `${form.name} ${resultOf(failure)}`).join('; ');
-  const form = tried.find(({ failure }) => !failure)?.form;
+  const results = [...tried].map(([{ name }, failure]) => `${name} ${resultOf(failure)}`).join('; ');
+  const [form] = [...tried].find(([, failure]) => !failure) ?? [];
   if (!form) {
-    const isProblem = tried.every(({ failure }) => failure && isDenied(failure));
+    const isProblem = [...tried.values()].every((failure) => failure && isDenied(failure));
     return [isProblem ? 'problem' : 'unknown', `${results}; check the key, and that the account has read access`];
   }
   const wrongKey = { [keyOf(form.auth).field]: `wrong-${randomBytes(8).toString('hex')}` };

@@ -60,31 +60,31 @@ async function fileDifferences(
   const found = await stat(path).catch(() => undefined);
   if (exists !== (found !== undefined)) return [{ at, expected: exists ? 'a file' : undefined, received: exists ? undefined : 'a file' }];
   if (!found) return [];
-  const written = rows && (found.isDirectory() ? await tableRows(path, typeOf) : await fileRows(path));
-  return [
-    ...(text === undefined ? [] : textDifferences(at, text, await readFile(path, 'utf8'))),
-    ...(rows && written ? rowDifferences(at, rows, written) : []),
-    ...(rows && !written ? [{ at, expected: 'a table, or a .csv, .ndjson or .jsonl file', received: 'another file' }] : []),
-  ];
+  const texts = text === undefined ? [] : textDifferences(at, text, await readFile(path, 'utf8'));
+  if (rows === undefined) return texts;
+  const written = found.isDirectory() ? await tableRows(path, typeOf) : await fileRows(path);
+  if (written) return [...texts, ...rowDifferences(at, rows, written)];
+  return [...texts, { at, expected: 'a table, or a .csv, .ndjson or .jsonl file', received: 'another file' }];
 }
 
 function rowDifferences(at: string, expected: ExpectedRows, received: readonly TextRow[]): readonly Difference[] {
-  return Array.from({ length: Math.max(expected.length, received.length) }, (_, index) => {
-    const [wanted, came] = [expected[index], received[index]];
+  return pairsOf(expected, received).flatMap(([wanted, came], index) => {
     const row = `${at}[${index}]`;
     if (!wanted || !came) return [{ at: row, expected: wanted, received: came }];
     return Object.entries(wanted).flatMap(([name, value]) =>
       differing(`${row}.${name}`, value === null ? null : String(value), came[name]),
     );
-  }).flat();
+  });
 }
 
+/** @returns The first line that differs. */
 function textDifferences(at: string, expected: string, received: string): readonly Difference[] {
-  const [wanted, came] = [expected.split('\n'), received.split('\n')];
-  const lines = Array.from({ length: Math.max(wanted.length, came.length) }, (_, index) =>
-    differing(`${at}, line ${index + 1}`, wanted[index], came[index]),
-  );
-  return lines.flat().slice(0, 1);
+  const lines = pairsOf(expected.split('\n'), received.split('\n'));
+  return lines.flatMap(([wanted, came], index) => differing(`${at}, line ${index + 1}`, wanted, came)).slice(0, 1);
+}
+
+function pairsOf<A, B>(some: readonly A[], others: readonly B[]): readonly (readonly [A | undefined, B | undefined])[] {
+  return Array.from({ length: Math.max(some.length, others.length) }, (_, index) => [some[index], others[index]]);
 }
 
 function differing(at: string, expected: unknown, received: unknown): readonly Difference[] {
@@ -96,16 +96,13 @@ async function tableRows(path: string, typeOf: TypeOf): Promise<readonly TextRow
   const rows: TextRow[] = [];
   for (const file of (await readdir(path, { recursive: true })).filter((entry) => entry.endsWith('.parquet')).toSorted()) {
     // Partition columns exist only in the names of folders.
-    const inFolders = file.split('/').flatMap((part) => {
-      const [, name, value] = /^([^=]+)=(.*)$/.exec(part) ?? [];
-      return name === undefined || value === undefined ? [] : [[name, decodeURIComponent(value)] as const];
-    });
-    for await (const group of readGroups(join(path, file))) {
+    const folders = file.split('/').flatMap((part) => [...part.matchAll(/^([^=]+)=(.*)$/g)]);
+    const inFolders = folders.map(([, name = '', value = '']) => [name, decodeURIComponent(value)] as const);
+    for await (const group of readGroups(join(path, file)))
       for (const row of group) {
         const texts = Object.entries(row).map(([name, value]) => [name, textOf(value ?? null, typeOf(name))] as const);
         rows.push(Object.fromEntries([...inFolders, ...texts]));
       }
-    }
   }
   return rows;
 }

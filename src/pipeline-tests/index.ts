@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { failureOf, LeadstreamError, stoppedBy } from '../core/index.js';
+import { defined, failureOf, LeadstreamError, stoppedBy } from '../core/index.js';
 import type { Extensions } from '../plan/index.js';
 import type { PipelineTest, TestedPipeline } from '../run/index.js';
 import type { Difference, Outcome } from './compare.js';
@@ -94,7 +94,7 @@ async function outcomeOf(
   const { failedRunOf, runPipeline } = await import('../run/index.js');
   const stdout = new PassThrough();
   const printed = text(stdout);
-  const options = { stateDir, stdout, ...(signal && { signal }), ...(now !== undefined && { now: new Date(now) }) };
+  const options = { stateDir, stdout, ...defined({ signal, now: now === undefined ? undefined : new Date(now) }) };
   const ended = await runPipeline(pipeline, options).then(
     (report) => ({ report, failure: undefined }),
     (thrown: unknown) => ({ report: failedRunOf(thrown), failure: failureOf(thrown) }),

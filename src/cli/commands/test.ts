@@ -1,6 +1,6 @@
 import { amount, amountOf, catalogue, LeadstreamError, printable, SinkError } from '../../core/index.js';
 import type { Difference, TestResult, TestResults } from '../../pipeline-tests/index.js';
-import { command, filesNamed, loadPlugins, pluginOption, refuseUnknown, repeated, textOrJson, type CommandContext } from '../command.js';
+import { command, filesNamed, loadPlugins, pluginOption, refuseUnknown, repeated, textOrJson } from '../command.js';
 import { print } from '../console.js';
 import { descriptionOf, refusedExit, reportFailure } from '../failure.js';
 
@@ -22,52 +22,48 @@ export const test = command(
     const { testPipelines } = await import('../../pipeline-tests/index.js');
     const { cwd, console, signal, stdout } = context;
     const own = await loadPlugins(plugin, context);
-    const tested: TestResults[] = [];
-    const documents: object[] = [];
-    let exit = 0;
+    const onResult = (file: string) => (result: TestResult) =>
+      format === 'text' ? print(stdout, `${linesOf(file, result).join('\n       ')}\n`) : undefined;
+    const documents: (Partial<TestResults> & { readonly file: string; readonly ok: boolean; readonly error?: string })[] = [];
+    let broken = 0;
     for (const file of filesNamed(words, cwd)) {
       try {
-        const onResult = (result: TestResult) => (format === 'text' ? tell(file, result, context) : undefined);
-        const results = await testPipelines(file, { ...own, cwd, only, signal, onResult });
-        tested.push(results);
-        documents.push({ file, ...results });
-        if (!results.ok) exit = exit === 0 ? testFailed : exit;
+        documents.push({ file, ...(await testPipelines(file, { ...own, cwd, only, signal, onResult: onResult(file) })) });
       } catch (failure) {
         if (signal.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the tests were stopped', { cause: failure });
         // If the results of one file cannot be printed, neither can those of the others.
         if (failure instanceof SinkError) throw failure;
-        const failed = reportFailure(console, failure);
-        // A problem in a file outweighs a failed test.
-        exit = exit === 0 || exit === testFailed ? failed : exit;
+        broken ||= reportFailure(console, failure);
         documents.push({ file, ok: false, error: descriptionOf(failure).message });
       }
     }
-    if (tested.length === documents.length) refuseNothing(tested, only);
+    const tests = documents.flatMap((document) => document.tests ?? []);
+    const skipped = documents.flatMap((document) => document.skipped ?? []);
+    if (broken === 0) refuseNothing(tests, skipped, only);
+    const failed = tests.filter(({ ok }) => !ok).length;
+    // A problem in a file outweighs a failed test.
+    const exit = broken || (failed > 0 ? testFailed : 0);
     if (format === 'json') await print(stdout, `${JSON.stringify({ ok: exit === 0, files: documents }, undefined, 2)}\n`);
-    const all = tested.flatMap(({ tests }) => tests);
-    const failed = all.filter(({ ok }) => !ok).length;
-    const counts = `${amountOf(all.length, 'test')}, ${amount(all.length - failed)} passed, ${amount(failed)} failed`;
+    const counts = `${amountOf(tests.length, 'test')}, ${amount(tests.length - failed)} passed, ${amount(failed)} failed`;
     console.log(exit === 0 ? 'info' : 'error', counts);
     return exit;
   },
 );
 
 /** When nothing was tested, that must not look like success. */
-function refuseNothing(results: readonly TestResults[], only: readonly string[]): void {
-  const known = results.flatMap(({ tests, skipped }) => [...tests, ...skipped].flatMap(({ pipeline, name }) => [pipeline, name]));
+function refuseNothing(tests: TestResults['tests'], skipped: TestResults['skipped'], only: readonly string[]): void {
+  const known = [...tests, ...skipped].flatMap(({ pipeline, name }) => [pipeline, name]);
   if (known.length > 0) refuseUnknown('--only', 'test', only, [...new Set(known)]);
-  if (results.every(({ tests }) => tests.length === 0))
+  if (tests.length === 0)
     throw new LeadstreamError('E_USAGE', 'there are no tests in these files; tests belong under tests: of a pipeline');
 }
 
 const most = 20;
 
-async function tell(file: string, result: TestResult, { stdout }: CommandContext): Promise<void> {
-  const { pipeline, name, line, ok, differences } = result;
-  const lines = differences.slice(0, most).map(lineOf);
-  const more = differences.length > most ? [`and ${differences.length - most} more`] : [];
+function linesOf(file: string, { pipeline, name, line, ok, differences }: TestResult): readonly string[] {
   const head = `${ok ? 'ok  ' : 'FAIL'} ${file}:${line} ${pipeline}: ${name}`;
-  await print(stdout, `${[head, ...[...lines, ...more].map((each) => `       ${each}`)].join('\n')}\n`);
+  const more = differences.length > most ? [`and ${differences.length - most} more`] : [];
+  return [head, ...differences.slice(0, most).map(lineOf), ...more];
 }
 
 function lineOf({ at, expected, received }: Difference): string {
@@ -78,7 +74,5 @@ function lineOf({ at, expected, received }: Difference): string {
 /** Null columns are left out: most are null where a test gives only a few fields. */
 function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
-  const filled =
-    typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null)) : value;
-  return printable(JSON.stringify(filled));
+  return printable(JSON.stringify(value, (name, inner: unknown) => (name !== '' && inner === null ? undefined : inner)));
 }
