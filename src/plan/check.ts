@@ -9,7 +9,7 @@ import { outputAt } from '../sinks/index.js';
 import { collectionOf, collectionShape, tiesOf } from '../source/index.js';
 import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape, type Plan } from './plan.js';
 import { connectionOf } from './connection.js';
-import { credentialsIn, referenceSource, Resolver, type FileCredentials, type Problem, type ReferenceSource } from './references.js';
+import { References, referenceSource, type Problem, type ReferenceSource } from './references.js';
 import { type Definitions, definitionsWith, type LoadOptions } from './definitions.js';
 import { type Path, type SpecDocument, parseSpecDocuments } from './document.js';
 import { hooksOf } from './hooks.js';
@@ -34,15 +34,15 @@ export interface Checked {
 
 interface FileContext {
   readonly from: ReferenceSource;
-  readonly credentials: FileCredentials;
+  readonly references: References;
   readonly definitions: Definitions;
   readonly lenient: boolean;
 }
 
-async function checkDocument(document: SpecDocument, { from, credentials, definitions, lenient }: FileContext): Promise<Checked> {
-  const issues = new IssueList(document, credentials, lenient);
+async function checkDocument(document: SpecDocument, { from, references, definitions, lenient }: FileContext): Promise<Checked> {
+  const issues = new IssueList(document, references.redact, lenient);
   const { problem } = issues;
-  const resolved = new Resolver(from, credentials, issues).resolved(document.value);
+  const resolved = references.resolved(document.value, issues);
   const shape = validated(pipelineShape(), resolved, [], problem);
   // One typo must not hide other problems.
   const parts = shape ?? partsOf(resolved);
@@ -193,8 +193,8 @@ export async function checkDocuments(
   const { set = {}, stateDir } = options;
   const removed = without.map((each) => ({ path: each, value: undefined }));
   const { defaults, pipelines } = parseSpecDocuments(file, text, [...overridesOf(file, set), ...removed]);
-  const credentials = credentialsIn([defaults, ...pipelines.map(({ value }) => value)], from);
-  const context = { from, credentials, lenient, definitions: await definitionsWith(options) };
+  const references = new References([defaults, ...pipelines.map(({ value }) => value)], from);
+  const context = { from, references, lenient, definitions: await definitionsWith(options) };
   let checked = await Promise.all(pipelines.map((document) => checkDocument(document, context)));
   checked.forEach((later, index) => {
     const earlier = checked.slice(0, index);
@@ -224,11 +224,10 @@ export async function checkDocuments(
 /** Returns the collections declared by the documents of a file. Of two with the same name, the later one counts. @throws {SpecError} */
 export function collectionsIn(text: string, file: string, options: LoadOptions): readonly Collection[] {
   const { defaults, pipelines } = parseSpecDocuments(file, text);
-  const from = sourceOf(options);
-  const credentials = credentialsIn([defaults, ...pipelines.map(({ value }) => value)], from);
+  const references = new References([defaults, ...pipelines.map(({ value }) => value)], sourceOf(options));
   const found = pipelines.flatMap((document) => {
-    const issues = new IssueList(document, credentials, false);
-    const resolved = new Resolver(from, credentials, issues).resolved({ collections: getIn(document.value, ['collections']) });
+    const issues = new IssueList(document, references.redact, false);
+    const resolved = references.resolved({ collections: getIn(document.value, ['collections']) }, issues);
     const own = ownCollections(resolved, issues.problem) ?? [];
     if (issues.all.length > 0) throw failureOf(file, issues.all);
     return own;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { SpecError, SpecIssue, Warning } from '../core/index.js';
+import type { Redactor, SpecError, SpecIssue, Warning } from '../core/index.js';
 import { getIn, schemaProblems, setIn } from '../options/index.js';
-import type { FileCredentials, Problem, SpecWarning, Unset } from './references.js';
+import type { Problem, SpecWarning, Unset } from './references.js';
 import type { Path, SpecDocument } from './document.js';
 
 export interface Issue extends SpecIssue {
@@ -17,7 +17,7 @@ export class IssueList {
 
   constructor(
     private readonly document: SpecDocument,
-    private readonly credentials: FileCredentials,
+    private readonly redact: Redactor,
     private readonly lenient: boolean,
   ) {}
 
@@ -39,7 +39,7 @@ export class IssueList {
   };
 
   readonly warn: SpecWarning = (path, { code, message }) => {
-    if (!this.#isUnknown(path)) this.warnings.push({ code, message: this.credentials.redact(message), ...this.document.locate(path) });
+    if (!this.#isUnknown(path)) this.warnings.push({ code, message: this.redact(message), ...this.document.locate(path) });
   };
 
   /** What the environment lacks for the document as a whole leaves all of its values known. */
@@ -49,7 +49,7 @@ export class IssueList {
 
   #add(code: Issue['code'], path: Path, message: string, onKey?: boolean): void {
     const set = this.document.overridden.find((over) => isWithin(path, over) || (onKey === true && isWithin(over, path)));
-    const redacted = this.credentials.redact(set ? `--set ${set.join('.')}: ${message}` : message);
+    const redacted = this.redact(set ? `--set ${set.join('.')}: ${message}` : message);
     this.all.push({ code, message: redacted, ...this.document.locate(path, onKey) });
   }
 

@@ -15,62 +15,86 @@ export type SpecWarning = (path: Path, warning: Warning) => void;
 const reference = /\$\$\{|\$\{([^}]*)\}/g;
 const parts = /^(?:file:([\s\S]+)|([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?)$/;
 
+interface ReferenceProblems {
+  readonly referenceProblem: Problem;
+  readonly unsetProblem: Unset;
+}
+
 /**
- * Replaces references in string values: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`; `$${` is a literal
- * `${`. Inserted values are not searched for references again.
+ * The references in all documents of a file: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`; `$${` is a literal `${`. Inserted
+ * values are not searched for references again.
  *
  * Under `service.auth`, for a `webhook`, and as token or credential of a `catalog`, only a single reference without a default is accepted, so that no key is in a file.
- * Everywhere else credentials are refused, however they get there.
+ * Everywhere else credentials are refused, however they get there. Credentials are what these places name, in any of the documents, and the variables that hold
+ * keys. Texts are not searched for withheld values that are not keys, such as a user id: these may be small numbers.
  */
-export class Resolver {
-  constructor(
-    private readonly from: ReferenceSource,
-    private readonly credentials: FileCredentials,
-    private readonly found: { readonly referenceProblem: Problem; readonly unsetProblem: Unset },
-  ) {}
+export class References {
+  /** References to credentials: a variable by its name, a file by its absolute path. */
+  readonly #credentials = new Set(secretVariables.map((name) => `variable ${name}`));
+  readonly #keys: readonly string[];
+  readonly redact: Redactor;
 
-  resolved(value: unknown, path: Path = []): unknown {
-    if (typeof value === 'string') return isSecret(path) ? this.#credential(value, path) : this.#ordinary(value, path);
-    if (Array.isArray(value)) return value.map((item, index) => this.resolved(item, [...path, index]));
-    if (typeof value !== 'object' || value === null) return value;
-    const entries = Object.entries(value).filter(([key]) => !this.#isMisplaced(key, [...path, key], true));
-    return Object.fromEntries(entries.map(([key, item]) => [key, this.resolved(item, [...path, key])]));
+  constructor(
+    documents: readonly unknown[],
+    private readonly from: ReferenceSource,
+  ) {
+    const values = secretVariables.map((name) => from.env[name] ?? '');
+    for (const { path, text } of documents.flatMap((document) => textsIn(document))) {
+      const found = isSecret(path) && referenceIn(text);
+      if (!found) continue;
+      this.#credentials.add(`${found.kind} ${found.kind === 'file' ? resolve(from.baseDir, found.name) : found.name}`);
+      const isKey = path[0] !== 'service' || privacyAt(path.slice(2)) === 'secret';
+      if (isKey) values.push((found.kind === 'file' ? from.read(found.name) : from.env[found.name]) ?? '');
+    }
+    // A shorter value is not a key, and would be found everywhere.
+    this.#keys = values.filter((value) => value.length >= minSecretLength);
+    this.redact = createRedactor(this.#keys);
   }
 
-  #credential(text: string, path: Path): string {
-    if (referenceIn(text)) return this.#replaced(text, path);
+  resolved(value: unknown, problems: ReferenceProblems, path: Path = []): unknown {
+    if (typeof value === 'string') return isSecret(path) ? this.#credential(value, problems, path) : this.#ordinary(value, problems, path);
+    if (Array.isArray(value)) return value.map((item, index) => this.resolved(item, problems, [...path, index]));
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value).filter(([key]) => !this.#isMisplaced(key, problems, [...path, key], true));
+    return Object.fromEntries(entries.map(([key, item]) => [key, this.resolved(item, problems, [...path, key])]));
+  }
+
+  #credential(text: string, problems: ReferenceProblems, path: Path): string {
+    if (referenceIn(text)) return this.#replaced(text, problems, path);
     const remedy = 'like ${NAME} or ${file:/run/secrets/key}, and never be written in the file';
-    this.found.referenceProblem(path, `a credential must be a reference, ${remedy}`);
+    problems.referenceProblem(path, `a credential must be a reference, ${remedy}`);
     return text;
   }
 
-  #ordinary(text: string, path: Path): string {
+  #ordinary(text: string, problems: ReferenceProblems, path: Path): string {
     // The rows of a test contain no references.
-    const whole = path[0] === 'tests' ? text : this.#replaced(text, path);
-    return this.#isMisplaced(whole, path) ? '[redacted]' : whole;
+    const whole = path[0] === 'tests' ? text : this.#replaced(text, problems, path);
+    return this.#isMisplaced(whole, problems, path) ? '[redacted]' : whole;
   }
 
-  #isMisplaced(text: string, path: Path, onKey = false): boolean {
-    const isCredential = this.credentials.within(text);
+  #isMisplaced(text: string, { referenceProblem }: ReferenceProblems, path: Path, onKey = false): boolean {
+    const isCredential = this.#keys.some((key) => text.includes(key));
     const message = 'this is a credential, which is accepted only under service.auth, as a reference';
-    if (isCredential) this.found.referenceProblem(path, message, onKey);
+    if (isCredential) referenceProblem(path, message, onKey);
     return isCredential;
   }
 
-  #replaced(text: string, path: Path): string {
-    return text.replace(reference, (whole, body: string | undefined) => (body === undefined ? '${' : (this.#valueOf(body, path) ?? whole)));
+  #replaced(text: string, problems: ReferenceProblems, path: Path): string {
+    return text.replace(reference, (whole, body: string | undefined) =>
+      body === undefined ? '${' : (this.#valueOf(body, problems, path) ?? whole),
+    );
   }
 
-  #valueOf(body: string, path: Path): string | undefined {
+  #valueOf(body: string, { referenceProblem, unsetProblem }: ReferenceProblems, path: Path): string | undefined {
     const [, file, variable, operator, operand = ''] = parts.exec(body) ?? [];
     const [kind, name] = file === undefined ? (['variable', variable] as const) : (['file', resolve(this.from.baseDir, file)] as const);
     if (name === undefined) {
       const forms = '${NAME}, ${NAME:-default}, ${NAME:?message} or ${file:PATH}';
-      this.found.referenceProblem(path, `'\${${body}}' is not a reference; write ${forms}`);
+      referenceProblem(path, `'\${${body}}' is not a reference; write ${forms}`);
       return undefined;
     }
-    if (!isSecret(path) && this.credentials.holds(kind, name)) {
-      this.found.referenceProblem(path, `the ${kind} ${name} holds a credential, which is accepted only under service.auth`);
+    if (!isSecret(path) && this.#credentials.has(`${kind} ${name}`)) {
+      referenceProblem(path, `the ${kind} ${name} holds a credential, which is accepted only under service.auth`);
       return undefined;
     }
     const value = file === undefined ? this.from.env[name] : this.from.read(file);
@@ -79,7 +103,7 @@ export class Resolver {
     const state = value === '' ? 'empty' : 'not set';
     const missing = file === undefined ? `the environment variable ${name} is ${state}` : `the file ${file} cannot be read`;
     const message = operator === ':?' && operand !== '' ? `\${${name}}: ${operand}` : missing;
-    this.found.unsetProblem(path, file === undefined ? name : `file:${file}`, message);
+    unsetProblem(path, file === undefined ? name : `file:${file}`, message);
     return undefined;
   }
 }
@@ -122,36 +146,6 @@ function referenceIn(text: string): { readonly kind: 'variable' | 'file'; readon
   const [, file, name] = /^\$\{(?:file:([^}]+)|([A-Za-z_][A-Za-z0-9_]*)(?::\?[^}]*)?)\}$/.exec(text) ?? [];
   if (file !== undefined) return { kind: 'file', name: file };
   return name === undefined ? undefined : { kind: 'variable', name };
-}
-
-export interface FileCredentials {
-  /** Returns whether a reference names a credential: a variable by its name, a file by its absolute path. */
-  readonly holds: (kind: 'variable' | 'file', name: string) => boolean;
-  readonly within: (text: string) => boolean;
-  readonly redact: Redactor;
-}
-
-/**
- * Finds the credentials in all documents of a file: what `service.auth`, webhooks and catalogs name, and the variables that hold keys. Texts are not searched for
- * withheld values that are not keys, such as a user id: these may be small numbers.
- */
-export function credentialsIn(documents: readonly unknown[], from: ReferenceSource): FileCredentials {
-  const names = new Set(secretVariables.map((name) => `variable ${name}`));
-  const values = secretVariables.map((name) => from.env[name] ?? '');
-  for (const { path, text } of documents.flatMap((document) => textsIn(document))) {
-    const found = isSecret(path) && referenceIn(text);
-    if (!found) continue;
-    names.add(`${found.kind} ${found.kind === 'file' ? resolve(from.baseDir, found.name) : found.name}`);
-    const isKey = path[0] !== 'service' || privacyAt(path.slice(2)) === 'secret';
-    if (isKey) values.push(found.kind === 'file' ? (from.read(found.name) ?? '') : (from.env[found.name] ?? ''));
-  }
-  // A shorter value is not a key, and would be found everywhere.
-  const keys = values.filter((value) => value.length >= minSecretLength);
-  return {
-    holds: (kind, name) => names.has(`${kind} ${name}`),
-    within: (text) => keys.some((key) => text.includes(key)),
-    redact: createRedactor(keys),
-  };
 }
 
 /** Returns the credentials of sinks in a document: references, or their values if these are resolved. */
