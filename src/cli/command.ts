@@ -190,8 +190,8 @@ function readEnvFile(file: string, cwd: string): Readonly<Record<string, string 
     throw new LeadstreamError('E_USAGE', `--env ${file}: cannot be read${code}`);
   }
   // Anyone who can write to the file could send the key to another address. Mode bits mean nothing for a pipe, nor for any file on Windows.
-  const tells = found.isFile() && process.platform !== 'win32';
-  if (tells && (found.mode & 0o002) !== 0)
+  const isPlainFile = found.isFile() && process.platform !== 'win32';
+  if (isPlainFile && (found.mode & 0o002) !== 0)
     throw new LeadstreamError('E_USAGE', `--env ${file}: everyone can write to it; make it private (chmod 600)`);
   // Node 20 takes an indented comment after a blank line for a part of the next name.
   const lines = text.replaceAll('\r\n', '\n').replaceAll(/^[ \t]+#/gm, '#');

@@ -31,8 +31,8 @@ export function reportFailure(console: Console, thrown: unknown, pipeline?: stri
   const facts = { ...(pipeline !== undefined && { pipeline }), code, help, exit };
   const isOfFile = thrown instanceof Error && thrown.name === 'SpecError';
   // The place of each problem in a pipeline file comes first, where editors look for it.
-  const said = isOfFile ? [...lines, problemsLine([code], lines.length, 1)] : sentences(code, lines, help);
-  console.event('command.failed', facts, console.format === 'json' ? lines : said);
+  const words = isOfFile ? [...lines, problemsLine([code], lines.length, 1)] : sentences(code, lines, help);
+  console.event('command.failed', facts, console.format === 'json' ? lines : words);
   return exit;
 }
 

@@ -1,4 +1,4 @@
-import { amount, byName, type LogEvent } from '../core/index.js';
+import { amountOf, byName, type LogEvent } from '../core/index.js';
 import type { Pipeline, RunOptions, RunReport, Watcher } from '../index.js';
 import type { Console } from './console.js';
 import type { CommandContext } from './command.js';
@@ -27,8 +27,8 @@ export async function runAndReport(
   // Messages appear above the status line, which comes back with the next frame.
   const above: Console = {
     ...console,
-    log: (...said) => (status.clear(), console.log(...said)),
-    event: (...said) => (status.clear(), console.event(...said)),
+    log: (...message) => (status.clear(), console.log(...message)),
+    event: (...message) => (status.clear(), console.event(...message)),
   };
   try {
     const begun: Watcher = { run: { start: ({ pipeline: name, run }) => above.event('run.started', { pipeline: name, run }) } };
@@ -48,18 +48,13 @@ export async function runAndReport(
     if (await leftByReader(failure, pipeline)) console.event('run.closed', facts);
     else {
       const { code, exit } = descriptionOf(failure);
-      console.event('run.failed', { ...facts, keptPages, code, exit }, keptLine(keptPages, options));
+      const next = options.restart ? 'run it again without --restart to continue' : 'run the same command to continue';
+      console.event('run.failed', { ...facts, keptPages, code, exit }, keptPages > 0 ? `kept ${amountOf(keptPages, 'page')}; ${next}` : []);
     }
     throw failure;
   } finally {
     signal.removeEventListener('abort', end);
   }
-}
-
-function keptLine(pages: number, { restart }: RunFlags): readonly string[] {
-  if (pages === 0) return [];
-  const next = restart ? 'run it again without --restart to continue' : 'run the same command to continue';
-  return [`${pages === 1 ? '1 page is' : `${amount(pages)} pages are`} kept; ${next}`];
 }
 
 /** Watchers that report on stderr: retries and warnings, and with `--log-level debug` every other event. */

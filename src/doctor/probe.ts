@@ -51,7 +51,7 @@ export class Probe {
   }
 
   async batch(collection: Collection, page: number, limit: number): Promise<RecordBatch> {
-    const { batch } = await this.#ask(this.#reader(collection).request(collection.paged ? { page, limit } : {}));
+    const { batch } = await this.#result(this.#reader(collection).request(collection.paged ? { page, limit } : {}));
     return batch;
   }
 
@@ -69,7 +69,7 @@ export class Probe {
   async read(collection: Collection, most: number, limit: number, firstPage?: number): Promise<readonly Names[]> {
     const pages: Names[] = [];
     const usual = this.#reader(collection);
-    const reader = { ...usual, limit, request: (asked: ListRequest) => usual.request({ limit, ...asked }) };
+    const reader = { ...usual, limit, request: (page: ListRequest) => usual.request({ limit, ...page }) };
     const options = { firstPage, consistency: 'check', window: 1, concurrency: 1, endWaitMs: 1 } as const;
     const pages$ = readPages(reader, options).pipe(
       tap((page) => {
@@ -78,12 +78,12 @@ export class Probe {
       }),
       take(most),
     );
-    await this.#ask(pages$.pipe(ignoreElements(), defaultIfEmpty(undefined)));
+    await this.#result(pages$.pipe(ignoreElements(), defaultIfEmpty(undefined)));
     return pages;
   }
 
   find(collection: Collection, id: string): Promise<readonly Row[]> {
-    return this.#ask(this.#reader(collection).find(id));
+    return this.#result(this.#reader(collection).find(id));
   }
 
   /** Adds a finding about what was requested since the last one. */
@@ -108,7 +108,7 @@ export class Probe {
     const reader = client.reader(collection);
     return {
       ...reader,
-      request: (asked) => this.#counted(reader.request({ ...asked, purpose: 'probe' })),
+      request: (page) => this.#counted(reader.request({ ...page, purpose: 'probe' })),
       find: (id) => this.#counted(reader.find(id)),
     };
   }
@@ -125,8 +125,8 @@ export class Probe {
     });
   }
 
-  #ask<T>(answer$: Observable<T>): Promise<T> {
-    return lastValueFrom(answer$.pipe(untilAborted('the diagnosis', this.options.signal)));
+  #result<T>(result$: Observable<T>): Promise<T> {
+    return lastValueFrom(result$.pipe(untilAborted('the diagnosis', this.options.signal)));
   }
 
   #watcher(): Watcher {
@@ -139,7 +139,7 @@ export class Probe {
         },
         asyncEnd: ({ url, status, bytes = 0, error, attempt }) => {
           this.lastMs = Math.round(performance.now() - began);
-          // Without an answer at any attempt there is no point in asking on.
+          // Without an answer at any attempt, further requests are pointless.
           this.#isSilent = status === undefined && attempt === attempts;
           const answer =
             error === undefined ? `HTTP ${status}, ${amountOf(bytes, 'byte')}` : error.message.replace(/^\S+(?: page \d+)?: /, '');

@@ -33,9 +33,9 @@ export const doctor = command(
     const { console, signal, stdout } = context;
     const { connection, service, collections } = await subjectOf(arguments_, context);
     const { collection: first, rateLimit: ratePerSecond, format } = arguments_;
-    const asked = [...new Set([...(first ? [first] : []), ...collections])];
+    const measured = [...new Set([...(first ? [first] : []), ...collections])];
     console.log('info', `measuring ${connection.baseUrl} with at most 60 requests`);
-    const found = await diagnoseService(connection, { service, collections: asked, ratePerSecond, signal, watch: watchers(console) });
+    const found = await diagnoseService(connection, { service, collections: measured, ratePerSecond, signal, watch: watchers(console) });
     const text = format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : textOf(found);
     await print(stdout, console.redact(text));
     if (found.ready) return 0;
@@ -55,7 +55,7 @@ async function subjectOf(arguments_: ArgumentsOf<typeof options>, context: Comma
   const own = plan.reads.flatMap((name) => plan.collections[name] ?? []).filter(({ served }) => served !== undefined);
   return {
     connection: { ...connection, collections: own },
-    service: service['base_url'] === undefined ? { ...environmentBlock(connection), ...service } : service,
+    service: { ...environmentBlock(connection), ...service },
     // The collection that is read first comes first, then the others in the order of the service's documentation.
     collections: [plan.collection.name, ...collectionNames.filter((name) => plan.reads.includes(name)), ...plan.reads],
   };
@@ -69,12 +69,12 @@ function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unk
 function textOf({ service, requests, maxRequests, ratePerSecond, measured, findings, block }: Diagnosis): string {
   const pages = measured === undefined ? '' : `; pages of ${measured}`;
   const head = `${service}: ${requests} of at most ${maxRequests} requests, at most ${ratePerSecond}/s${pages}\n`;
-  const told = findings.map(({ check, outcome, message, evidence }) => {
+  const blocks = findings.map(({ check, outcome, message, evidence }) => {
     const sent = evidence.map(({ request, answer, ms }) => `           ${request} -> ${answer}, ${ms} ms\n`);
     return `\n${outcome.padEnd(9)}${check.replaceAll('_', ' ')}: ${message}\n${sent.join('')}`;
   });
   const end = block === undefined ? 'No service block: not all that it needs is known.\n' : `For the pipeline file:\n\n${block}`;
-  return `${head}${told.join('')}\n${end}`;
+  return `${head}${blocks.join('')}\n${end}`;
 }
 
 function missingIn({ findings }: Diagnosis): readonly string[] {

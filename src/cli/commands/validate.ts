@@ -25,7 +25,7 @@ export const validate = command(
     for (const file of filesNamed(words, cwd)) {
       const result = await lintPipelines(file, options);
       files.push({ file, ...result });
-      if (format === 'text') tell(file, result, context);
+      if (format === 'text') report(file, result, context);
     }
     const ok = files.every((file) => file.ok);
     if (format === 'text' && !ok) {
@@ -39,7 +39,7 @@ export const validate = command(
   },
 );
 
-function tell(file: string, { ok, findings, pipelines, unset }: LintResult, { console }: CommandContext): void {
+function report(file: string, { ok, findings, pipelines, unset }: LintResult, { console }: CommandContext): void {
   for (const { severity, code, line, column, message } of findings) {
     const place = `${file}:${line}:${column} ${message}`;
     const isRefused = severity === 'error';

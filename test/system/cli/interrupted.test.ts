@@ -26,7 +26,7 @@ describe('a run that is interrupted', () => {
     const [from, cwd] = [await slow(), await workplace(toCsv)];
     const { code, stderr } = await interrupted(from, cwd, '--set', 'service.concurrency=1');
     expect(code).toBe(130);
-    const [, kept] = /^(\d+) pages are kept; run the same command to continue$/m.exec(stderr) ?? [];
+    const [, kept] = /^kept (\d+) pages; run the same command to continue$/m.exec(stderr) ?? [];
     expect(Number(kept)).toBeGreaterThanOrEqual(2);
     expect(stderr.trim().split('\n').at(-1)).toBe('leadstream: E_RUN_ABORTED: the run was stopped; nothing was published. Run it again.');
     from.requests.splice(0);
