@@ -124,7 +124,10 @@ export class Status {
     this.#show('');
   }
 
-  /** One write per frame overwrites the last one and clears the rest of the line. The cursor stays: the process can be killed before it is shown again. */
+  /**
+   * Overwrites the last line and clears its rest in one write, so that nothing flickers. Does not hide the cursor: the process can be
+   * killed before it is shown again.
+   */
   #show(line: string): void {
     if (line !== this.#line) this.#stderr.write(`\r${line}\u001b[K`);
     this.#line = line;

@@ -21,12 +21,13 @@ interface ReferenceProblems {
 }
 
 /**
- * The references in all documents of a file: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`; `$${` is a literal `${`. Inserted
- * values are not searched for references again.
+ * The references in all documents of a file: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`; `$${` is a
+ * literal `${`. Inserted values are not searched for references again.
  *
- * Under `service.auth`, for a `webhook`, and as token or credential of a `catalog`, only a single reference without a default is accepted, so that no key is in a file.
- * Everywhere else credentials are refused, however they get there. Credentials are what these places name, in any of the documents, and the variables that hold
- * keys. Texts are not searched for withheld values that are not keys, such as a user id: these may be small numbers.
+ * Under `service.auth`, for a `webhook`, and as token or credential of a `catalog`, only a single reference without a default is accepted,
+ * so that no key is in a file. Everywhere else credentials are refused, however they get there: what these places name, in any of the
+ * documents, and the variables that hold keys. Texts are not searched for withheld values that are not keys, such as a user id: these may
+ * be small numbers.
  */
 export class References {
   /** References to credentials: a variable by its name, a file by its absolute path. */
