@@ -9,11 +9,11 @@ import { outputAt } from '../sinks/index.js';
 import { collectionOf, collectionShape, tiesOf } from '../source/index.js';
 import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape, type Plan } from './plan.js';
 import { connectionOf } from './connection.js';
-import { References, referenceSource, type Problem, type ReferenceSource } from './references.js';
+import { References, referenceSource, type ReferenceSource } from './references.js';
 import { type Definitions, definitionsWith, type LoadOptions } from './definitions.js';
 import { type Path, type SpecDocument, parseSpecDocuments } from './document.js';
 import { hooksOf } from './hooks.js';
-import { IssueList, type Issue, validated } from './issues.js';
+import { IssueList, type Issue, type Problem, validated } from './issues.js';
 import { pipelineOf, type Pipeline, type RejectsPlan } from './pipeline.js';
 import { pipelineName, pipelineShape, type PipelineShape, type TestShape } from './spec.js';
 

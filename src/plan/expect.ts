@@ -5,7 +5,7 @@ import type { Published } from '../lake/index.js';
 import { distinct, usually } from '../options/index.js';
 import { keysOf, memoOf, type RecordBatch } from '../vector/index.js';
 import type { Path } from './document.js';
-import type { Problem } from './references.js';
+import type { Problem } from './issues.js';
 import { exceeds, part, percent, share, tolerance, written, type Tolerance } from './units.js';
 
 /** Default for how much smaller the lists of the service may be than in the last run. */

@@ -1,8 +1,10 @@
 import type { z } from 'zod';
 import type { Redactor, SpecError, SpecIssue, Warning } from '../core/index.js';
 import { getIn, schemaProblems, setIn } from '../options/index.js';
-import type { Problem, SpecWarning, Unset } from './references.js';
 import type { Path, SpecDocument } from './document.js';
+
+/** Receives a problem of the file: of a value, or with `onKey` of its key. */
+export type Problem = (path: Path, message: string, onKey?: boolean) => void;
 
 export interface Issue extends SpecIssue {
   readonly code: SpecError['code'] | Warning['code'];
@@ -32,13 +34,13 @@ export class IssueList {
     this.#add('E_SPEC_REFERENCE', path, message, onKey);
   };
 
-  readonly unsetProblem: Unset = (path, name, message) => {
+  readonly unsetProblem = (path: Path, name: string, message: string): void => {
     if (!this.lenient) return this.referenceProblem(path, message);
     this.unset.push(name);
     this.#unresolved(path);
   };
 
-  readonly warn: SpecWarning = (path, { code, message }) => {
+  readonly warn = (path: Path, { code, message }: Warning): void => {
     if (!this.#isUnknown(path)) this.warnings.push({ code, message: this.redact(message), ...this.document.locate(path) });
   };
 

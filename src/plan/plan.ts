@@ -6,8 +6,7 @@ import { dayTemplate, overlap, runTemplate, type PathNames } from '../store/inde
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
 import { checkExpect, gatesIn, type Expect } from './expect.js';
-import { validated, type IssueList } from './issues.js';
-import type { Problem } from './references.js';
+import { validated, type IssueList, type Problem } from './issues.js';
 import type { PipelineShape } from './spec.js';
 
 export interface PlannedStep {

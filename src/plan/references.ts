@@ -1,24 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Warning, createRedactor, minSecretLength, secretVariables, type Redactor } from '../core/index.js';
+import { createRedactor, minSecretLength, secretVariables, type Redactor } from '../core/index.js';
 import { privacyAt } from '../http/index.js';
 import { getIn } from '../options/index.js';
 import { hookNames, type Path } from './document.js';
-
-/** Receives a problem of the file: of a value, or with `onKey` of its key. */
-export type Problem = (path: Path, message: string, onKey?: boolean) => void;
-
-export type Unset = (path: Path, name: string, message: string) => void;
-
-export type SpecWarning = (path: Path, warning: Warning) => void;
+import type { IssueList } from './issues.js';
 
 const reference = /\$\$\{|\$\{([^}]*)\}/g;
 const parts = /^(?:file:([\s\S]+)|([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?)$/;
-
-interface ReferenceProblems {
-  readonly referenceProblem: Problem;
-  readonly unsetProblem: Unset;
-}
 
 /**
  * The references in all documents of a file: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`; `$${` is a
@@ -52,41 +41,41 @@ export class References {
     this.redact = createRedactor(this.#keys);
   }
 
-  resolved(value: unknown, problems: ReferenceProblems, path: Path = []): unknown {
-    if (typeof value === 'string') return isSecret(path) ? this.#credential(value, problems, path) : this.#ordinary(value, problems, path);
-    if (Array.isArray(value)) return value.map((item, index) => this.resolved(item, problems, [...path, index]));
+  resolved(value: unknown, issues: IssueList, path: Path = []): unknown {
+    if (typeof value === 'string') return isSecret(path) ? this.#credential(value, issues, path) : this.#ordinary(value, issues, path);
+    if (Array.isArray(value)) return value.map((item, index) => this.resolved(item, issues, [...path, index]));
     if (typeof value !== 'object' || value === null) return value;
-    const entries = Object.entries(value).filter(([key]) => !this.#isMisplaced(key, problems, [...path, key], true));
-    return Object.fromEntries(entries.map(([key, item]) => [key, this.resolved(item, problems, [...path, key])]));
+    const entries = Object.entries(value).filter(([key]) => !this.#isMisplaced(key, issues, [...path, key], true));
+    return Object.fromEntries(entries.map(([key, item]) => [key, this.resolved(item, issues, [...path, key])]));
   }
 
-  #credential(text: string, problems: ReferenceProblems, path: Path): string {
-    if (referenceIn(text)) return this.#replaced(text, problems, path);
+  #credential(text: string, issues: IssueList, path: Path): string {
+    if (referenceIn(text)) return this.#replaced(text, issues, path);
     const remedy = 'like ${NAME} or ${file:/run/secrets/key}, and never be written in the file';
-    problems.referenceProblem(path, `a credential must be a reference, ${remedy}`);
+    issues.referenceProblem(path, `a credential must be a reference, ${remedy}`);
     return text;
   }
 
-  #ordinary(text: string, problems: ReferenceProblems, path: Path): string {
+  #ordinary(text: string, issues: IssueList, path: Path): string {
     // The rows of a test contain no references.
-    const whole = path[0] === 'tests' ? text : this.#replaced(text, problems, path);
-    return this.#isMisplaced(whole, problems, path) ? '[redacted]' : whole;
+    const whole = path[0] === 'tests' ? text : this.#replaced(text, issues, path);
+    return this.#isMisplaced(whole, issues, path) ? '[redacted]' : whole;
   }
 
-  #isMisplaced(text: string, { referenceProblem }: ReferenceProblems, path: Path, onKey = false): boolean {
+  #isMisplaced(text: string, { referenceProblem }: IssueList, path: Path, onKey = false): boolean {
     const isCredential = this.#keys.some((key) => text.includes(key));
     const message = 'this is a credential, which is accepted only under service.auth, as a reference';
     if (isCredential) referenceProblem(path, message, onKey);
     return isCredential;
   }
 
-  #replaced(text: string, problems: ReferenceProblems, path: Path): string {
+  #replaced(text: string, issues: IssueList, path: Path): string {
     return text.replace(reference, (whole, body: string | undefined) =>
-      body === undefined ? '${' : (this.#valueOf(body, problems, path) ?? whole),
+      body === undefined ? '${' : (this.#valueOf(body, issues, path) ?? whole),
     );
   }
 
-  #valueOf(body: string, { referenceProblem, unsetProblem }: ReferenceProblems, path: Path): string | undefined {
+  #valueOf(body: string, { referenceProblem, unsetProblem }: IssueList, path: Path): string | undefined {
     const [, file, variable, operator, operand = ''] = parts.exec(body) ?? [];
     const [kind, name] = file === undefined ? (['variable', variable] as const) : (['file', resolve(this.from.baseDir, file)] as const);
     if (name === undefined) {
