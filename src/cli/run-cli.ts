@@ -102,7 +102,7 @@ const sentences = {
   'Invalid values:': ' ',
   'Argument: %s, Given: %s, Choices: %s': '%s%c must be one of %s.',
   'Did you mean %s?': "unknown command, did you mean '%s'?",
-  'Unknown argument: %s': { one: 'unknown command, or an argument too many%c', other: 'unknown command, or arguments too many%c' },
+  'Unknown argument: %s': { one: 'unknown command, or too many arguments%c', other: 'unknown command, or too many arguments%c' },
 };
 
 function usageProblem(message: string, words: readonly string[], declared: Declared): string {
