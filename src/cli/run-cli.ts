@@ -64,7 +64,6 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
     .parserConfiguration({ 'boolean-negation': false, 'dot-notation': false })
     .demandCommand(1, 'name a command')
     .strict()
-    .recommendCommands()
     .updateStrings(sentences)
     .version(version)
     .help()
@@ -101,7 +100,6 @@ function namesIn({ key, alias }: Declared): readonly string[] {
 const sentences = {
   'Invalid values:': ' ',
   'Argument: %s, Given: %s, Choices: %s': '%s%c must be one of %s.',
-  'Did you mean %s?': "unknown command, did you mean '%s'?",
   'Unknown argument: %s': { one: 'unknown command, or too many arguments%c', other: 'unknown command, or too many arguments%c' },
 };
 
