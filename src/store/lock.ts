@@ -10,7 +10,12 @@ import { lives, lockedBy, owner, silenceMs, thisProcess, type Owner } from './ow
 import { isRemote } from './paths.js';
 
 /** A run's exclusive right to its outputs. */
-export type Lock = Pick<HeldLock, 'check' | 'release'>;
+export interface Lock {
+  /** @throws {LeadstreamError} `E_RUN_LOCKED` when this run was frozen for more than a minute, and has lost an output to one on another host. */
+  check(): Promise<void>;
+  /** Removes what was created for the locks, too. Never rejects; may be called twice. */
+  release(): Promise<void>;
+}
 
 /**
  * Ensures that only one run at a time writes each output, by a file or object `.<name>.lock` next to it. It does not wait, but see `lockObject`.
@@ -34,6 +39,7 @@ export function lockOwn(path: string, options: LockOptions): Promise<Lock> {
 /** Locks in the order of the paths, so that two runs cannot wait for each other's. */
 async function lockEach(paths: readonly string[], options: LockOptions, mode: number): Promise<Lock> {
   const { runId, heartbeatMs = 15_000 } = options;
+  const mine = await thisProcess(runId);
   const locks: HeldLock[] = [];
   const beats = setInterval(() => void Promise.all(locks.map((lock) => lock.beat())), heartbeatMs).unref();
 
@@ -43,14 +49,19 @@ async function lockEach(paths: readonly string[], options: LockOptions, mode: nu
   }
 
   try {
-    for (const path of [...new Set(paths)].sort()) locks.push(await (isRemote(path) ? lockObject(path, options) : take(path, runId, mode)));
+    for (const path of [...new Set(paths)].sort())
+      locks.push(await (isRemote(path) ? lockObject(path, mine, options) : take(path, mine, mode)));
   } catch (failure) {
     await release();
     throw failure;
   }
   return {
     check: async () => {
-      for (const lock of locks) await lock.check();
+      for (const { output, holder } of locks) {
+        const found = await holder();
+        if (!found) throw new LeadstreamError('E_RUN_LOCKED', `the lock of ${output} was removed or overwritten while this run held it`);
+        if (found.id !== mine.id) throw lockedBy(output, found);
+      }
     },
     release,
   };
@@ -73,9 +84,8 @@ export async function inTurn<T>(path: string, runId: string, work: () => Promise
 }
 
 /** Takes the lock of one output. `acquire` describes how it changes hands. */
-async function take(output: string, run: string, mode: number): Promise<HeldLock> {
+async function take(output: string, mine: Owner, mode: number): Promise<HeldLock> {
   const path = join(dirname(output), `.${basename(output)}.lock`);
-  const mine = await thisProcess(run);
   const folders = await makeFolders(dirname(output));
   const handle = await attempt('E_SINK_PATH', `cannot lock ${output}`, async () => {
     const draft = beside(path, randomId());
@@ -100,16 +110,13 @@ async function take(output: string, run: string, mode: number): Promise<HeldLock
   }
 
   return {
+    output,
+    holder: async () => (await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readLock(path)))?.owner,
+
     /** Touches the opened file rather than the path, so it never prolongs the lock of another run. */
     async beat(): Promise<void> {
       const now = new Date();
       await handle.utimes(now, now).catch(() => undefined);
-    },
-
-    async check(): Promise<void> {
-      const found = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readLock(path));
-      if (found === undefined) throw new LeadstreamError('E_RUN_LOCKED', `the lock of ${output} was removed while this run held it`);
-      if (found.owner?.id !== mine.id) throw lockedBy(output, found.owner);
     },
 
     async release(): Promise<void> {
@@ -118,14 +125,6 @@ async function take(output: string, run: string, mode: number): Promise<HeldLock
       await removeFolders(folders);
     },
   };
-}
-
-/** The content of a lock file. */
-interface Found {
-  /** `undefined` for a file that is not ours, or not yet: without links, a lock is visible before it is complete. */
-  readonly owner: Owner | undefined;
-  readonly empty: boolean;
-  readonly silentMs: number;
 }
 
 /**
@@ -142,7 +141,7 @@ async function acquire(path: string, draft: string, output: string): Promise<voi
   while (!(await linked(draft, path))) {
     const found = await readLock(path);
     if (found === undefined) continue;
-    if (await isHeld(found)) throw lockedBy(output, found.owner);
+    if (found.isHeld) throw lockedBy(output, found.owner);
     const id = found.owner?.id;
     if (id === undefined) {
       const fault = `${path} exists, but is not a lock made by leadstream; remove it if nothing else needs it`;
@@ -159,19 +158,18 @@ async function acquire(path: string, draft: string, output: string): Promise<voi
   }
 }
 
-/** A living owner keeps its lock however long it is silent; one that cannot be checked, as long as it sends heartbeats. */
-async function isHeld(found: Found): Promise<boolean> {
-  return (found.owner && (await lives(found.owner))) ?? Math.abs(found.silentMs) <= silenceMs;
-}
-
 /** Reads a lock file; returns `undefined` if there is none. @throws If it is not a regular file. */
-async function readLock(path: string): Promise<Found | undefined> {
+async function readLock(path: string) {
   const file = await openRegular(path).catch(unlessMissing(undefined));
   if (file === undefined) return undefined;
   return closing(file, async () => {
     const { mtimeMs } = await file.stat();
     const text = await file.readFile('utf8');
-    return { owner: owner().safeParse(jsonIn(text)).data, empty: text === '', silentMs: Date.now() - mtimeMs };
+    // Not ours, or not yet: without links, a lock is visible before it is complete.
+    const { data: found } = owner().safeParse(jsonIn(text));
+    // A living owner keeps its lock however long it is silent; one that cannot be checked, as long as it sends heartbeats.
+    const isHeld = (found && (await lives(found))) ?? Math.abs(Date.now() - mtimeMs) <= silenceMs;
+    return { owner: found, isEmpty: text === '', isHeld };
   });
 }
 
@@ -183,7 +181,7 @@ async function removeLeftovers(path: string): Promise<void> {
     const file = join(folder, name);
     if (!name.startsWith(head) || !asideName.test(name.slice(head.length))) continue;
     const found = await readLock(file).catch(() => undefined);
-    if (found && (found.empty || found.owner) && !(await isHeld(found))) await removeFile(file).catch(() => undefined);
+    if (found && (found.isEmpty || found.owner) && !found.isHeld) await removeFile(file).catch(() => undefined);
   }
 }
 

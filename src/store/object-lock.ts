@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { LeadstreamError, schema, SinkError, stoppedBy } from '../core/index.js';
 import { jsonIn, randomId } from './files.js';
 import { type ObjectStores, type StoredObject, writeOnce } from './objects.js';
-import { lives, lockedBy, owner, silenceMs, thisProcess, type Owner } from './owner.js';
+import { lives, lockedBy, owner, silenceMs, type Owner } from './owner.js';
 
 export interface LockOptions {
   /** Run to name in the locks. */
@@ -17,10 +17,11 @@ export interface LockOptions {
 
 /** The lock of one output. */
 export interface HeldLock {
+  readonly output: string;
+  /** Returns who holds it by now. */
+  holder(): Promise<Owner | undefined>;
   /** Never rejects. */
   beat(): Promise<void>;
-  /** @throws {LeadstreamError} `E_RUN_LOCKED` when this run was frozen for more than a minute, and has lost the output to one on another host. */
-  check(): Promise<void>;
   /** Removes what was created for the lock, too. Never rejects; may be called twice. */
   release(): Promise<void>;
 }
@@ -34,23 +35,12 @@ const content = schema((z) => z.object({ owner: owner().nullable(), at: z.iso.da
  * The lock of a dead process of this machine is taken over at once. Any other is observed if its last heartbeat seems a minute old: clocks differ, so it
  * is taken over only when it stands still for a minute by the clock of this machine.
  */
-export async function lockObject(output: string, options: LockOptions): Promise<HeldLock> {
-  const { runId, stores, quietMs = silenceMs } = options;
+export async function lockObject(output: string, mine: Owner, options: LockOptions): Promise<HeldLock> {
+  const { stores, quietMs = silenceMs } = options;
   if (!stores) throw new LeadstreamError('E_RUN_FAILED', `${output} is locked without its store`);
   const { store, key: name } = stores.above(output);
   await stores.check(store);
   const key = `.${name}.lock`;
-  const mine = await thisProcess(runId);
-
-  async function take(): Promise<void> {
-    const found = await store.read(key);
-    if (found) {
-      const { owner: other, at } = contentIn(found, output);
-      if (other && (await isHeld(found, other, at))) throw lockedBy(output, other);
-    }
-    // Whoever was faster is named.
-    if ((await writeOnce(store, key, contentOf(mine), found?.version)) === undefined) await check();
-  }
 
   async function isHeld({ bytes }: StoredObject, other: Owner, at: string): Promise<boolean> {
     if ((await lives(other)) === false) return false;
@@ -60,10 +50,9 @@ export async function lockObject(output: string, options: LockOptions): Promise<
     return (await store.read(key))?.bytes.equals(bytes) !== true;
   }
 
-  async function check(): Promise<void> {
+  async function holder(): Promise<Owner | undefined> {
     const found = await store.read(key);
-    const holder = found && contentIn(found, output).owner;
-    if (holder?.id !== mine.id) throw lockedBy(output, holder ?? undefined);
+    return (found && contentIn(found, output).owner) ?? undefined;
   }
 
   async function rewrite(next: Owner | null): Promise<void> {
@@ -71,10 +60,18 @@ export async function lockObject(output: string, options: LockOptions): Promise<
     if (found && contentIn(found, output).owner?.id === mine.id) await writeOnce(store, key, contentOf(next), found.version);
   }
 
+  const before = await store.read(key);
+  if (before) {
+    const { owner: other, at } = contentIn(before, output);
+    if (other && (await isHeld(before, other, at))) throw lockedBy(output, other);
+  }
+  if ((await writeOnce(store, key, contentOf(mine), before?.version)) === undefined) {
+    const faster = await holder();
+    if (faster?.id !== mine.id) throw lockedBy(output, faster);
+  }
   let last = Promise.resolve();
   const inOrder = (next: Owner | null) => (last = last.then(() => rewrite(next)).catch(() => undefined));
-  await take();
-  return { beat: () => inOrder(mine), check, release: () => inOrder(null) };
+  return { output, holder, beat: () => inOrder(mine), release: () => inOrder(null) };
 }
 
 function contentOf(holder: Owner | null): string {
