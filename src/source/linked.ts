@@ -171,17 +171,17 @@ export class LinkedList implements List {
 
   async #checkPages(ask: Ask): Promise<void> {
     const { digests, progress, consistency } = this.reading;
-    const pages = Array.from(digests, ([number, digest]) => ({ number, digest, rows: itemAt(this.#sizes, number - 1) }));
+    const pages = [...digests.keys()];
     // A page that is shorter than others and not the last may have lost rows.
-    const short = pages.slice(0, -1).filter(({ rows }) => rows < progress.largest);
-    for (const { number, digest } of new Set([...evenly(short, maxProbes), ...evenly(pages, maxProbes)])) {
-      const again = await ask(this.#pages.again(this.#pages.at(number)));
-      consistency.probes += 1;
+    const short = pages.slice(0, -1).filter((number) => itemAt(this.#sizes, number - 1) < progress.largest);
+    for (const number of new Set([...evenly(short, maxProbes), ...evenly(pages, maxProbes)])) {
+      const again = await ask(this.again(number));
       if (again === undefined) {
+        consistency.probes += 1;
         const what = `pages after the first: the service refuses the cursor of page ${number} a second time`;
         return this.#refusedAgain(what, `page ${number} cannot be requested again, so it is not known whether the list changed`);
       }
-      if (digestOf(this.reading.namesOf(again.batch)) !== digest) this.reading.drift(`page ${number} has changed`);
+      this.reading.compare(number, again);
     }
     for (const place of evenly(this.#pages.empty, maxProbes)) {
       const again = await ask(this.#pages.again(place));

@@ -1,9 +1,9 @@
-import { catchError, map, of, switchMap, tap, throwError, type Observable, AsyncSubject, defer } from 'rxjs';
+import { catchError, defer, filter, map, of, startWith, Subject, switchMap, take, tap, throwError, type Observable } from 'rxjs';
 import { RecordBatch } from '../vector/index.js';
 import { amount, amountOf } from '../core/index.js';
 import type { ListRequest } from './fetch/reader.js';
 import { isNotFound } from './fetch/request.js';
-import { isPlainFailure, noRows, isViolation, refused, warn, type PagingOptions, type ListReader } from './paging.js';
+import { isPlainFailure, isViolation, noRows, refused, warn, type ListReader, type PagingOptions } from './paging.js';
 import { fingerprintOf, namesOf } from './seen-rows.js';
 import { task, type Ask } from '../flow/index.js';
 
@@ -25,50 +25,28 @@ export function openList(reader: ListReader, options: PagingOptions): Observable
   });
 }
 
-/** @param learned Whether the limit is the number of rows that the service returned for a larger one. */
+/** Opens a list by its first pages, which `Pages` keeps. @param learned Whether the limit is the number of rows that the service returned for a larger one. */
 export function openPaged(reader: ListReader, limit: number, options: PagingOptions, learned = false): Observable<Pages> {
-  const firstPage = options.firstPage ?? 1;
-  const request: Requesting = (asked) =>
-    reader.request(asked).pipe(
-      map(({ batch }) => batch),
-      catchError((error: unknown) => {
-        const isBehind = asked.page !== undefined && asked.page > firstPage && isNotFound(error);
-        return isBehind ? of(RecordBatch.empty) : throwError(() => error);
-      }),
-    );
   return task(async (ask) => {
-    const seeds = new Map<number, RecordBatch>();
-    const read = (page: number, fresh = false) => ask(request({ page, limit, fresh }).pipe(tap((batch) => seeds.set(page, batch))));
-    const probe = (page: number, size = limit) => request({ page, limit: size, purpose: 'probe' });
-    const list = new Pages(reader, request, firstPage, limit, seeds, options.maxPages ?? Infinity);
-
-    const first = await read(firstPage);
-    if (options.firstPage === undefined && !learned) await refusePageBefore(firstPage, first, (page) => ask(probe(page)), reader, options);
+    const list = new Pages(reader, limit, options);
+    const { firstPage } = list;
+    const first = await ask(list.seed(firstPage));
+    if (options.firstPage === undefined && !learned) await refusePageBefore(ask, list, first, options);
     if (first.length === 0 || first.length === limit) return list;
-    const second = await read(firstPage + 1);
+    const second = await ask(list.seed(firstPage + 1));
     const requested = `requested ${amountOf(limit, 'row')} per page, but the service returns ${amount(first.length)}`;
-
     if (first.length > limit) {
-      const beyond = first.filter((row) => row >= limit);
-      if (fingerprintOf(beyond) !== fingerprintOf(second.filter((row) => row < beyond.length))) return list;
-      // Rows may have been added before the second page meanwhile.
-      if (fingerprintOf(await ask(probe(firstPage))) !== fingerprintOf(first)) return list;
+      if (!(await repeatsBeyondLimit(ask, list, first, second))) return list;
       const what = `${requested}, and the next page begins with row ${limit + 1} of them`;
       throw refused(reader, 'E_SOURCE_ORDER', `${what}; set service.limit if the service has a page size of its own`);
     }
-
-    if (second.length > 0 && fingerprintOf(first) !== fingerprintOf(second)) {
-      const lost = 'rows between the pages would be missed';
-      if (learned) throw refused(reader, 'E_SOURCE_ORDER', `${requested} and has more after them; ${lost}`);
-      // A longer second page contradicts a cap: the first page lacks rows, perhaps only once.
-      if (second.length > first.length) return read(firstPage, true).then(() => list);
-    } else {
-      if (learned) return list;
-      // The next page already read began at the offset of the full limit; with the length of this one it begins where this one ends.
-      const next = await ask(probe(firstPage + 1, first.length).pipe(catchError(noRows)));
-      const known = new Set(namesIn(reader, first));
-      if (namesIn(reader, next).every((row) => known.has(row))) return list;
+    const isFollowed = second.length > 0 && fingerprintOf(first) !== fingerprintOf(second);
+    if (learned && isFollowed) {
+      throw refused(reader, 'E_SOURCE_ORDER', `${requested} and has more after them; rows between the pages would be missed`);
     }
+    if (learned || (!isFollowed && !(await hasNextPage(ask, list, first)))) return list;
+    // A longer second page contradicts a cap: the first page lacks rows, perhaps only once.
+    if (isFollowed && second.length > first.length) return ask(list.seed(firstPage, true).pipe(map(() => list)));
     warn(reader, options, 'W_SOURCE_CAP', requested);
     // A cap may move the borders of all pages: different pages are read now, with the same rows.
     reader.findings.recount();
@@ -77,15 +55,10 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
 }
 
 /** Refuses a page before the first one with rows that are not on the first one either when it is read again: they would be lost. */
-async function refusePageBefore(
-  firstPage: number,
-  first: RecordBatch,
-  probe: (page: number) => Promise<RecordBatch>,
-  reader: ListReader,
-  options: PagingOptions,
-): Promise<void> {
+async function refusePageBefore(ask: Ask, list: Pages, first: RecordBatch, options: PagingOptions): Promise<void> {
+  const { reader, firstPage } = list;
   const before = firstPage - 1;
-  const found = await probe(before).catch((error: unknown) => {
+  const found = await ask(list.probe(before)).catch((error: unknown) => {
     // Any failure of a missing page can mean that there is no page, but an outage is no answer.
     if (!isPlainFailure(error)) throw error;
     const what = `page ${before} could not be requested, so whether the list begins there is unknown; set service.first_page`;
@@ -94,11 +67,24 @@ async function refusePageBefore(
   });
   // By its key: other fields may differ each time.
   const [row] = namesIn(reader, found);
-  if (row === undefined || namesIn(reader, first).includes(row) || namesIn(reader, await probe(firstPage)).includes(row)) return;
+  if (row === undefined || namesIn(reader, first).includes(row)) return;
+  if (namesIn(reader, await ask(list.probe(firstPage))).includes(row)) return;
   throw refused(reader, 'E_SOURCE_FIRST_PAGE', `page ${before} has rows that page ${firstPage} does not have`);
 }
 
-type Requesting = (asked: ListRequest) => Observable<RecordBatch>;
+/** Returns whether the second page has the rows of the first one beyond the limit, and none were added before it meanwhile. */
+async function repeatsBeyondLimit(ask: Ask, list: Pages, first: RecordBatch, second: RecordBatch): Promise<boolean> {
+  const beyond = first.filter((row) => row >= list.limit);
+  if (fingerprintOf(beyond) !== fingerprintOf(second.filter((row) => row < beyond.length))) return false;
+  return fingerprintOf(await ask(list.probe(list.firstPage))) === fingerprintOf(first);
+}
+
+/** Returns whether a short first page is followed by other rows. The second page read began at the offset of the full limit; this one begins where the first ends. */
+async function hasNextPage(ask: Ask, list: Pages, first: RecordBatch): Promise<boolean> {
+  const next = await ask(list.probe(list.firstPage + 1, first.length).pipe(catchError(noRows)));
+  const known = new Set(namesIn(list.reader, first));
+  return namesIn(list.reader, next).some((row) => !known.has(row));
+}
 
 function namesIn({ collection }: ListReader, batch: RecordBatch): readonly string[] {
   return namesOf(batch, collection.key);
@@ -131,34 +117,37 @@ async function hasMorePages(ask: Ask, reader: ListReader, all: RecordBatch): Pro
 
 /** The pages of a list by number. Each waits for the fingerprint of the one before it, unless that may never be requested. */
 export class Pages {
+  readonly firstPage: number;
+  readonly #maxPages: number;
+  /** Pages already read; each is used once. */
+  readonly #seeds = new Map<number, RecordBatch>();
+  readonly #requested = new Set<number>();
   readonly #repeats = new Set<number>();
   readonly #fingerprints = new Map<number, string>();
-  /** The pages waiting for the fingerprint of one. */
-  readonly #waiting = new Map<number, AsyncSubject<string>>();
-  readonly #asked = new Set<number>();
-  /** Pages after the first one that seems to be the end may never be requested, so nothing may wait for their fingerprints. */
+  /** Emits when a fingerprint or the seeming end became known. */
+  readonly #news = new Subject<void>();
+  /** The first page that seems to be the end: later ones may never be requested, so nothing may wait for their fingerprints. */
   #seemingEnd = Infinity;
 
-  /** @param seeds Pages already read; each is used once. */
   constructor(
-    private readonly reader: ListReader,
-    private readonly request: Requesting,
-    readonly firstPage: number,
+    readonly reader: ListReader,
     readonly limit: number,
-    private readonly seeds: Map<number, RecordBatch>,
-    private readonly maxPages: number,
-  ) {}
+    { firstPage = 1, maxPages = Infinity }: PagingOptions,
+  ) {
+    this.firstPage = firstPage;
+    this.#maxPages = maxPages;
+  }
 
   /** Reads one page. One that repeats the page before it, as some services do past the end, counts as empty. */
   page(number: number, fresh = false): Observable<RecordBatch> {
     return this.#read(number, fresh).pipe(
       switchMap((batch) => {
         if (batch.length === 0) return of(this.#noRowsOn(number));
-        if (number - this.firstPage >= this.maxPages)
-          throw refused(this.reader, 'E_SOURCE_MAX_PAGES', `page ${number} has rows, but max_pages is ${this.maxPages}`);
+        if (number - this.firstPage >= this.#maxPages)
+          throw refused(this.reader, 'E_SOURCE_MAX_PAGES', `page ${number} has rows, but max_pages is ${this.#maxPages}`);
         if (number === this.#seemingEnd) this.#seemingEnd = Infinity;
         if (number === this.firstPage) return of(batch);
-        return this.#fingerprint(number - 1).pipe(
+        return this.#fingerprintBefore(number).pipe(
           map((before) => {
             if (before !== fingerprintOf(batch)) {
               this.#repeats.delete(number);
@@ -176,55 +165,63 @@ export class Pages {
     return this.#repeats.size === 0 ? undefined : Math.min(...this.#repeats);
   }
 
+  /** Requests a page that `page` will return. */
+  seed(page: number, fresh = false): Observable<RecordBatch> {
+    return this.#request({ page, limit: this.limit, fresh }).pipe(tap((batch) => this.#seeds.set(page, batch)));
+  }
+
   /** Requests the current state of a page, even if it was spooled, without comparing it with the page before it. */
   again(page: number): Observable<RecordBatch> {
     // The next page is compared with the current state of this one.
-    return this.request({ page, limit: this.limit, fresh: true }).pipe(tap((batch) => this.#fingerprints.set(page, fingerprintOf(batch))));
+    return this.#request({ page, limit: this.limit, fresh: true }).pipe(tap((batch) => this.#fingerprints.set(page, fingerprintOf(batch))));
   }
 
   /** Requests the current state of a page, perhaps of another size, for comparison; it is not spooled. */
   probe(page: number, limit = this.limit): Observable<RecordBatch> {
-    return this.request({ page, limit, purpose: 'probe' });
+    return this.#request({ page, limit, purpose: 'probe' });
+  }
+
+  /** A page behind the first one that the service does not know has no rows. */
+  #request(request: ListRequest & { readonly page: number }): Observable<RecordBatch> {
+    return this.reader.request(request).pipe(
+      map(({ batch }) => batch),
+      catchError((error: unknown) => {
+        return request.page > this.firstPage && isNotFound(error) ? of(RecordBatch.empty) : throwError(() => error);
+      }),
+    );
   }
 
   #read(page: number, fresh: boolean): Observable<RecordBatch> {
-    const take = (fingerprint: string) => {
+    const note = (fingerprint: string) => {
       this.#fingerprints.set(page, fingerprint);
-      this.#announce(page, fingerprint);
+      this.#news.next();
     };
     return defer(() => {
-      const seed = this.seeds.get(page);
-      this.seeds.delete(page);
-      this.#asked.add(page);
-      return seed && !fresh ? of(seed) : this.request({ page, limit: this.limit, fresh });
-    }).pipe(tap({ next: (batch) => take(fingerprintOf(batch)), error: () => take('') }));
+      const seed = this.#seeds.get(page);
+      this.#seeds.delete(page);
+      this.#requested.add(page);
+      return seed && !fresh ? of(seed) : this.#request({ page, limit: this.limit, fresh });
+    }).pipe(tap({ next: (batch) => note(fingerprintOf(batch)), error: () => note('') }));
   }
 
-  /** Emits the fingerprint of a page, once known; empty if the page failed. A page that may never be requested looks like the last page. */
-  #fingerprint(page: number): Observable<string> {
-    const known = this.#fingerprints.get(page) ?? (page > this.#seemingEnd && !this.#asked.has(page) ? this.#lastLook : undefined);
-    if (known !== undefined) return of(known);
-    const subject = this.#waiting.get(page) ?? new AsyncSubject<string>();
-    this.#waiting.set(page, subject);
-    return subject;
-  }
-
-  /** The fingerprint after the seeming end, if the service repeats its last page there. */
-  get #lastLook(): string {
-    return this.#fingerprints.get(this.#seemingEnd - 1) ?? '';
-  }
-
-  #announce(page: number, fingerprint: string): void {
-    this.#waiting.get(page)?.next(fingerprint);
-    this.#waiting.get(page)?.complete();
-    this.#waiting.delete(page);
+  /** Emits the fingerprint of the page before one, once known; empty if that failed. One that may never be requested looks like the last page. */
+  #fingerprintBefore(number: number): Observable<string> {
+    const page = number - 1;
+    return this.#news.pipe(
+      startWith(undefined),
+      map(() => {
+        const isNeverRequested = page > this.#seemingEnd && !this.#requested.has(page);
+        return this.#fingerprints.get(page) ?? (isNeverRequested ? (this.#fingerprints.get(this.#seemingEnd - 1) ?? '') : undefined);
+      }),
+      filter((fingerprint) => fingerprint !== undefined),
+      take(1),
+    );
   }
 
   /** Returns a page without rows of its own; later ones need not be requested. */
   #noRowsOn(page: number): RecordBatch {
     this.#seemingEnd = Math.min(this.#seemingEnd, page);
-    for (const awaited of this.#waiting.keys())
-      if (awaited > this.#seemingEnd && !this.#asked.has(awaited)) this.#announce(awaited, this.#lastLook);
+    this.#news.next();
     return RecordBatch.empty;
   }
 }

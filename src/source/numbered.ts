@@ -2,7 +2,7 @@ import { catchError, defer, map, of, switchMap, throwError, type Observable } fr
 import { itemAt, SourceError } from '../core/index.js';
 import { type Ask, type ListEnd, type Page, task } from '../flow/index.js';
 import { defaults } from '../options/index.js';
-import { digestOf, type RecordBatch } from '../vector/index.js';
+import type { RecordBatch } from '../vector/index.js';
 import { EndOfList, otherSizes, Positions } from './end.js';
 import { openPaged, type Pages } from './list.js';
 import { windowOf } from './options.js';
@@ -132,14 +132,9 @@ export class NumberedList implements List {
   }
 
   async #checkPages(ask: Ask): Promise<void> {
-    const { digests, consistency } = this.reading;
-    const numbers = evenly([...digests.keys()], maxProbes);
-    const digest$ = (number: number) => this.list.probe(number).pipe(map((batch) => digestOf(this.reading.namesOf(batch))));
-    const now = await Promise.all(numbers.map((number) => ask(digest$(number))));
-    consistency.probes += numbers.length;
-    numbers.forEach((number, index) => {
-      if (now[index] !== digests.get(number)) this.reading.drift(`page ${number} has changed`);
-    });
+    const numbers = evenly([...this.reading.digests.keys()], maxProbes);
+    const now = await Promise.all(numbers.map((number) => ask(this.again(number))));
+    numbers.forEach((number, index) => this.reading.compare(number, itemAt(now, index)));
   }
 
   /** Checks some borders by pages of another size, if these are supported: the rows on both sides must be adjacent there, too. */

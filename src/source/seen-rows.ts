@@ -262,6 +262,12 @@ export class Reading {
     }
   }
 
+  /** Records drift if a page that was requested again has other keys. */
+  compare(number: number, again: RecordBatch): void {
+    this.consistency.probes += 1;
+    if (digestOf(this.namesOf(again)) !== (this.digests.get(number) ?? digestOf([]))) this.drift(`page ${number} has changed`);
+  }
+
   drift(what: string): void {
     this.drifted = true;
     if (this.consistency.drift.length < maxProbes) this.consistency.drift.push(what);
