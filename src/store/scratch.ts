@@ -35,10 +35,7 @@ export class ScratchFile {
   /** Appends bytes. One call at a time. */
   async append(bytes: Uint8Array): Promise<Extent> {
     const extent = { at: this.#end, length: bytes.length };
-    for (let written = 0; written < bytes.length;) {
-      const { bytesWritten } = await this.handle.write(bytes, written, bytes.length - written, extent.at + written);
-      written += bytesWritten;
-    }
+    await this.handle.appendFile(bytes);
     this.#end += bytes.length;
     return extent;
   }
@@ -78,8 +75,13 @@ export class ScratchFolder {
     for (const name of left) await (await ScratchFolder.#locked(join(parent, name)))?.remove();
     const folder = await ScratchFolder.#locked(join(parent, `spill-${randomId()}`));
     if (folder === undefined) throw new Error('a random name is in use');
-    await makePrivate(folder.path);
-    return folder;
+    return makePrivate(folder.path).then(
+      () => folder,
+      async (failure: unknown) => {
+        await folder.remove();
+        throw failure;
+      },
+    );
   }
 
   /** @returns `undefined` if a living process uses the folder. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { mkdirSync, watch } from 'node:fs';
+import { mkdirSync, watch, writeFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { DiskObjects } from '../../../src/store/disk-objects.js';
@@ -21,6 +21,18 @@ test('a scratch folder removes what killed processes left, also where that is on
   await (await ScratchFolder.open(parent)).remove();
   expect(await filesBelow(parent)).toEqual([lockPath(living), living, join(living, 'rows')].map((path) => relative(parent, path)));
   await held.release();
+});
+
+test('a scratch folder that cannot be created keeps no lock', async () => {
+  const parent = await temporaryFolder();
+  const watcher = watch(parent, (_, name) => {
+    const [, folder] = /^\.(spill-[0-9a-f]{16})\.lock/.exec(name ?? '') ?? [];
+    if (folder === undefined) return;
+    watcher.close();
+    writeFileSync(join(parent, folder), 'a file');
+  });
+  await expect(ScratchFolder.open(parent)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN' });
+  expect(await filesBelow(parent)).toEqual([]);
 });
 
 test('a scratch folder for a file of a store is gone when that file cannot be created', async () => {
