@@ -13,6 +13,7 @@ import {
   unlessMissing,
   lockOwn,
   removeTemporaries,
+  unlessLocked,
 } from '../../store/index.js';
 import { logName, isLost } from './page-log.js';
 import { SinkError, LeadstreamError, schema } from '../../core/index.js';
@@ -115,10 +116,7 @@ export async function removeSpool(folder: string, source: string): Promise<void>
 }
 
 async function removeIf(folder: string, condition: () => Promise<boolean>): Promise<boolean> {
-  const lock = await lockOwn(folder, { runId: `sweep-${randomBytes(4).toString('hex')}` }).catch((failure: unknown) => {
-    if (failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED') return undefined;
-    throw failure;
-  });
+  const lock = await lockOwn(folder, { runId: `sweep-${randomBytes(4).toString('hex')}` }).catch(unlessLocked);
   if (lock === undefined) return false;
   try {
     const removes = await condition();

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { catchError, firstValueFrom, type Observable } from 'rxjs';
 import { type CollectionReader, type ListAnswer, type ListRequest } from '../fetch/reader.js';
 import { unlessRefused } from '../paging.js';
-import { isSequential } from '../fetch/request.js';
 import { task } from '../../flow/index.js';
 import { digestsOf } from '../../vector/index.js';
 import { type Row, SourceError } from '../../core/index.js';
@@ -75,9 +74,7 @@ export class Spools {
     if (last === undefined) return;
     const body = await spool.read(last);
     if (body === undefined) return this.#check(spool, reader, options);
-    const what = isSequential(reader.collection.served)
-      ? await whatOfChained(reader, spool, last, body)
-      : await whatOfNumbered(reader, last, body);
+    const what = await changeOf(reader, spool, last, body);
     if (what === undefined) {
       this.resumed += spool.resumed - spool.damaged;
       return;
@@ -95,18 +92,12 @@ export class Spools {
 /** Spools nothing: for runs whose output cannot be undone, and if spooling is off. */
 export const noSpools = new Spools();
 
-/** Describes what changed in the last page of a list with page numbers; `undefined` if nothing did. */
-async function whatOfNumbered<T>(reader: CollectionReader<T>, last: number, body: Uint8Array): Promise<string | undefined> {
-  const now = await firstValueFrom(reader.request({ ...(last === wholeList ? {} : { page: last }), purpose: 'probe' }));
-  return Buffer.compare(now.body, body) === 0 ? undefined : 'has changed';
-}
-
-/** The same for a list without page numbers. If the same rows now have another pointer to the next page, that pointer is stored. */
-async function whatOfChained<T>(reader: CollectionReader<T>, spool: Spool, last: number, body: Uint8Array): Promise<string | undefined> {
+/** Describes what became of the last page of a list; `undefined` if it has the same rows. If they now have another pointer to the next page, that is stored. */
+async function changeOf<T>(reader: CollectionReader<T>, spool: Spool, last: number, body: Uint8Array): Promise<string | undefined> {
   const kept = decoded(reader, body, false);
   if (kept === undefined) return 'is damaged';
-  const now$ = reader.request({ page: last, position: kept.position, purpose: 'probe' }).pipe(catchError(unlessRefused));
-  const now = await firstValueFrom(now$);
+  const asked = { ...(last === wholeList ? {} : { page: last }), position: kept.position, purpose: 'probe' } as const;
+  const now = await firstValueFrom(reader.request(asked).pipe(catchError(unlessRefused)));
   if (now === undefined) return 'is refused';
   if (digestsOf(now.batch).join() !== digestsOf(kept.batch).join()) return 'has changed';
   if (!isDeepStrictEqual(now.next, kept.next)) await spool.write(last, now.body);

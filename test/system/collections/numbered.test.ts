@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
 import { inTurn, json } from '../../support/odd-server.js';
-import { byOffset, byPage, orders, ownServer, ownText, runOwn, send } from '../../support/own-server.js';
+import { byOffset, byPage, orders, ownServer, ownText, runOwn, send, slice } from '../../support/own-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const paths = (server: { readonly requests: readonly URL[] }) =>
@@ -129,6 +129,21 @@ describe('a collection of one’s own by offset', () => {
     const server = await ownServer(byOffset(orders(95)));
     const text = ownText(offset, 'from: orders\nconsistency: prove\nto: [{ csv: { path: o.csv } }]');
     expect(await runOwn(server, text, await temporaryFolder())).toMatchObject({ read: 95, consistency: { outcome: 'proven', passes: 2 } });
+  });
+
+  test('is resumed when the last page has the same rows, whatever else is in the response', async () => {
+    const [folder, limits] = [await temporaryFolder(), { 'service.limit': '10', 'service.concurrency': '1' }];
+    const options = { stateDir: join(folder, 'state'), set: limits };
+    let [requests, isDown] = [0, true];
+    const server = await ownServer((response, url) => {
+      const skip = Number(url.searchParams.get('skip'));
+      requests += 1;
+      if (isDown && skip === 30) return send(response, {}, {}, 403);
+      send(response, { items: slice(orders(40), url, skip, 'top').rows, requests });
+    });
+    await expect(runOwn(server, ownText(offset), folder, options)).rejects.toMatchObject({ exit: 77 });
+    isDown = false;
+    expect(await runOwn(server, ownText(offset), folder, options)).toMatchObject({ read: 40, resumed: 3, warnings: [] });
   });
 
   test('fails with the place when its pointer meets no list', async () => {
