@@ -1,9 +1,9 @@
 import { constants, type FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { itemAt, LeadstreamError } from '../../core/index.js';
+import { itemAt, LeadstreamError, reasonOf } from '../../core/index.js';
 import { defaults } from '../../options/index.js';
-import { lockOwn, makePrivate, openOwn, reworded, type Lock } from '../../store/index.js';
+import { isLocked, lockOwn, makePrivate, openOwn, reworded, type Lock } from '../../store/index.js';
 import {
   accountKey,
   inState,
@@ -50,7 +50,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       if (!usable) await removeSource(folder);
       await makePrivate(folder);
       await removeLeftovers(folder);
-      log = await openOwn(join(folder, logName), constants.O_RDWR | constants.O_CREAT);
+      log = await openOwn(join(folder, logName), constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
       const spool = new Spool(folder, log, lock, { maxAgeMs, maxPageBytes, now });
       await spool.begin(usable ? found?.startedAt : undefined);
       return spool;
@@ -64,9 +64,9 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
 
 /** Explains why the spool of a list is unavailable, for users who think of outputs. */
 function lockedFor(collection: string, failure: unknown): unknown {
-  if (!(failure instanceof LeadstreamError) || failure.code !== 'E_RUN_LOCKED') return failure;
+  if (!isLocked(failure)) return failure;
   const remedy = 'run them one after the other (in one command or separately), or give each its own --state-dir, or set spool: off';
-  return reworded(failure, `another run with this state folder reads ${collection}, too: ${failure.message}; ${remedy}`);
+  return reworded(failure, `another run with this state folder reads ${collection}, too: ${reasonOf(failure)}; ${remedy}`);
 }
 
 interface Entry {
@@ -212,15 +212,12 @@ export class Spool {
     this.#next = undefined;
     if (this.#torn) await this.log.truncate(this.#end);
     this.#torn = true;
-    let rest = entries.flatMap(({ parts }) => parts);
+    const all = entries.flatMap(({ parts }) => parts);
+    const { bytesWritten } = await this.log.writev(all);
     // The system may take less than it was given, usually when a disk is almost full.
-    for (let at = this.#end; rest.length > 0;) {
-      const { bytesWritten } = await this.log.writev(rest, at);
-      at += bytesWritten;
-      rest = behind(rest, bytesWritten);
-    }
+    if (bytesWritten < bytesOf(all)) await this.log.appendFile(Buffer.concat(all).subarray(bytesWritten));
     this.#torn = false;
-    for (const { page, parts } of entries) this.#add(page, this.#end + parts.reduce((bytes, part) => bytes + part.byteLength, 0));
+    for (const { page, parts } of entries) this.#add(page, this.#end + bytesOf(parts));
   }
 
   get #end(): number {
@@ -239,14 +236,9 @@ export class Spool {
   }
 }
 
+function bytesOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((bytes, part) => bytes + part.byteLength, 0);
+}
+
 /** The maximum that Node can read in one call; beyond it the process crashes. */
 const largestRead = 2 ** 31 - 1;
-
-function behind(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
-  let skip = bytes;
-  return parts.flatMap((part) => {
-    const left = part.subarray(skip);
-    skip = Math.max(0, skip - part.byteLength);
-    return left.byteLength > 0 ? [left] : [];
-  });
-}
