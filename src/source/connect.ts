@@ -1,4 +1,4 @@
-import { EMPTY, firstValueFrom, map, Observable, type MonoTypeOperatorFunction } from 'rxjs';
+import { EMPTY, firstValueFrom, identity, map, Observable, takeUntil, type MonoTypeOperatorFunction } from 'rxjs';
 import {
   collectionNames,
   type Collection,
@@ -222,15 +222,13 @@ function conclude(
 
 /** Ends a stream with `E_RUN_ABORTED` when a signal is aborted, before any request if it already is. @param what What is read. */
 export function untilAborted<T>(what: string, signal: AbortSignal | undefined): MonoTypeOperatorFunction<T> {
-  return (stream$) => {
-    if (signal === undefined) return stream$;
-    return new Observable((subscriber) => {
-      const abort = () => subscriber.error(stoppedBy(signal, `${what}: the read was stopped by its signal`));
-      if (signal.aborted) return abort();
-      subscriber.add(onAbort(signal, abort));
-      subscriber.add(stream$.subscribe(subscriber));
-    });
-  };
+  if (signal === undefined) return identity;
+  const aborted$ = new Observable<never>((subscriber) => {
+    const abort = () => subscriber.error(stoppedBy(signal, `${what}: the read was stopped by its signal`));
+    if (signal.aborted) return abort();
+    return onAbort(signal, abort);
+  });
+  return takeUntil(aborted$);
 }
 
 /** Returns why a read must not be published: rows are missing, since others have their key, or may be, which no number of passes could rule out. */
