@@ -25,7 +25,7 @@ export function openList(reader: ListReader, options: PagingOptions): Observable
   });
 }
 
-/** Opens a list by its first pages, which `Pages` keeps. @param learned Whether the limit is the number of rows that the service returned for a larger one. */
+/** @param learned Whether the limit is the number of rows that the service returned for a larger one. */
 export function openPaged(reader: ListReader, limit: number, options: PagingOptions, learned = false): Observable<Pages> {
   return task(async (ask) => {
     const list = new Pages(reader, limit, options);
@@ -79,7 +79,7 @@ async function repeatsBeyondLimit(ask: Ask, list: Pages, first: RecordBatch, sec
   return fingerprintOf(await ask(list.probe(list.firstPage))) === fingerprintOf(first);
 }
 
-/** Returns whether a short first page is followed by other rows. The second page read began at the offset of the full limit; this one begins where the first ends. */
+/** Returns whether other rows follow a short first page: the second page began at the offset of the full limit, this one where it ends. */
 async function hasNextPage(ask: Ask, list: Pages, first: RecordBatch): Promise<boolean> {
   const next = await ask(list.probe(list.firstPage + 1, first.length).pipe(catchError(noRows)));
   const known = new Set(namesIn(list.reader, first));
@@ -204,7 +204,7 @@ export class Pages {
     }).pipe(tap({ next: (batch) => note(fingerprintOf(batch)), error: () => note('') }));
   }
 
-  /** Emits the fingerprint of the page before one, once known; empty if that failed. One that may never be requested looks like the last page. */
+  /** Emits the fingerprint of the page before, once known; empty if it failed. One that may never be requested looks like the last. */
   #fingerprintBefore(number: number): Observable<string> {
     const page = number - 1;
     return this.#news.pipe(

@@ -73,9 +73,10 @@ export async function removeFile(path: string): Promise<void> {
 /** Gives a file a second name, or makes a durable copy if the file system has no links, or `to` is on another one. @returns `false` if the name is taken. */
 export async function linked(from: string, to: string): Promise<boolean> {
   try {
-    await link(from, to).catch((thrown: unknown) => {
+    await link(from, to).catch(async (thrown: unknown) => {
       if (!withoutLinks.has(errnoOf(thrown) ?? '')) throw thrown;
-      return copied(from, to);
+      await copyFile(from, to, constants.COPYFILE_EXCL);
+      await closing(await open(to, 'r'), (copy) => copy.sync());
     });
     return true;
   } catch (thrown) {
@@ -85,11 +86,6 @@ export async function linked(from: string, to: string): Promise<boolean> {
 }
 
 const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']);
-
-async function copied(from: string, to: string): Promise<void> {
-  await copyFile(from, to, constants.COPYFILE_EXCL);
-  await closing(await open(to, 'r'), (copy) => copy.sync());
-}
 
 /**
  * Replaces a whole file, so that readers see either the old contents or the new. `removeTemporaries` removes what killed processes left behind.

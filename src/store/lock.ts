@@ -11,7 +11,7 @@ import { isRemote } from './paths.js';
 
 /** A run's exclusive right to its outputs. */
 export interface Lock {
-  /** @throws {LeadstreamError} `E_RUN_LOCKED` when this run was frozen for more than a minute, and has lost an output to one on another host. */
+  /** @throws {LeadstreamError} `E_RUN_LOCKED` if this run was frozen for over a minute, and has lost an output to one on another host. */
   check(): Promise<void>;
   /** Removes what was created for the locks, too. Never rejects; may be called twice. */
   release(): Promise<void>;

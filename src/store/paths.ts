@@ -45,7 +45,7 @@ export function pathProblem(path: string): string | undefined {
   if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path may have: half of a surrogate pair, or NUL';
   if (path.trim() !== path) return 'it begins or ends with white space; remove that';
   if (/^~(?:\/|$)|(?:^|\/)\$\w/.test(path)) return 'no shell expands ~ or $NAME here; write the path, or ${NAME} for a variable';
-  return (isRemote(path) ? objectProblem(path) : schemeProblem(path, writable)) ?? bracesProblem(path);
+  return schemeProblem(path) ?? bracesProblem(path);
 }
 
 /**
@@ -55,16 +55,13 @@ export function pathProblem(path: string): string | undefined {
  * @throws {LeadstreamError} `E_USAGE` if it is not a path of this machine, or has names in braces.
  */
 export function fixedPath(path: string, option: string, baseDir: string): string {
-  return fixed(path, option, baseDir, schemeProblem(path, 'this is a path of this machine'));
+  if (isRemote(path)) throw new LeadstreamError('E_USAGE', `${option} ${path}: only a path of this machine is possible here`);
+  return fixedPlace(path, option, baseDir);
 }
 
 /** As `fixedPath`, for a table or a report, which may be on a store. */
 export function fixedPlace(path: string, option: string, baseDir: string): string {
-  return isRemote(path) ? fixed(path, option, baseDir, objectProblem(path)) : fixedPath(path, option, baseDir);
-}
-
-function fixed(path: string, option: string, baseDir: string, fault: string | undefined): string {
-  const problem = path.includes('{{') ? 'only outputs and rejects of pipeline files take {{ … }}' : fault;
+  const problem = path.includes('{{') ? 'only outputs and rejects of pipeline files take {{ … }}' : schemeProblem(path);
   if (problem !== undefined) throw new LeadstreamError('E_USAGE', `${option} ${path}: ${problem}`);
   return absolutePath(baseDir, path);
 }
@@ -77,16 +74,14 @@ function objectProblem(path: string): string | undefined {
   return /[?#\\\p{Cc}]/u.test(path) ? 'it has ?, #, a backslash or a control character' : undefined;
 }
 
-const writable = 'this writes to s3:// and on this machine; write to a folder here and copy it from there';
-
 /** A word and `://`, or `:/` unless it is one letter; and what is known as a scheme, whatever follows. A file of such a name is written as `./s3:x`. */
 const scheme =
   /^(?:[a-z][a-z\d+.-]*:(?=\/\/)|[a-z][a-z\d+.-]+:(?=\/)|(?:s3[an]?|gs|gcs|r2|az|abfss?|adl|wasbs?|hdfs|https?|ftps?|sftp|file|oss|dbfs):)/i;
 
-function schemeProblem(path: string, fact: string): string | undefined {
+function schemeProblem(path: string): string | undefined {
+  if (isRemote(path)) return objectProblem(path);
   const [found] = scheme.exec(path) ?? [];
-  if (found === undefined) return undefined;
-  return `'${found}' is a scheme, but ${fact}`;
+  return found && `'${found}' is a scheme, but this writes to s3:// and on this machine; write to a folder here and copy it from there`;
 }
 
 function bracesProblem(path: string): string | undefined {

@@ -92,7 +92,7 @@ export class Spools {
 /** Spools nothing: for runs whose output cannot be undone, and if spooling is off. */
 export const noSpools = new Spools();
 
-/** Describes what became of the last page of a list; `undefined` if it has the same rows. If they now have another pointer to the next page, that is stored. */
+/** Describes how the last page of a list has changed; `undefined` if it has the same rows. A new pointer to the next page is stored. */
 async function changeOf<T>(reader: CollectionReader<T>, spool: Spool, last: number, body: Uint8Array): Promise<string | undefined> {
   const kept = decoded(reader, body, false);
   if (kept === undefined) return 'is damaged';
