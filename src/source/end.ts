@@ -3,7 +3,7 @@ import { type Consistency, SourceError } from '../core/index.js';
 import { task, type Ask, type ListEnd } from '../flow/index.js';
 import { noRows, refused, warn } from './paging.js';
 import type { Pages } from './list.js';
-import { evenly, fingerprintOf, type LastPage, type Reading, type ReadProgress, type ReadSettings } from './seen-rows.js';
+import { evenly, fingerprintOf, type LastPage, type FirstRead, type ReadProgress } from './seen-rows.js';
 import { defaults } from '../options/index.js';
 
 const maxContinuations = 10;
@@ -31,7 +31,7 @@ export class EndOfList {
     private readonly list: Pages,
     private readonly progress: ReadProgress,
     private readonly positions: Positions,
-    private readonly reading: Reading,
+    private readonly reading: FirstRead,
   ) {
     this.#isFirst = progress === reading.progress;
   }
@@ -257,7 +257,7 @@ export class EndOfList {
 
 /** Waits before re-checking a possible end of a list after some rows, and reports the wait. @param since When the end was first seen. */
 export async function endWait(
-  { reader, options, consistency }: ReadSettings,
+  { reader, options, consistency }: FirstRead,
   ask: Ask,
   read: number,
   since = performance.now(),
@@ -282,7 +282,7 @@ export class Positions {
 
   constructor(
     private readonly list: Pages,
-    private readonly reading: Reading,
+    private readonly reading: FirstRead,
   ) {}
 
   /** Returns whether pages of one row are supported, which cannot be determined without a row. */

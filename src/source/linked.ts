@@ -7,7 +7,7 @@ import { digestOf, RecordBatch } from '../vector/index.js';
 import { noNewRows, refused, unlessRefused, warn } from './paging.js';
 import { windowOf } from './options.js';
 import { endWait } from './end.js';
-import { evenly, maxProbes, type Reading, type ReadProgress, type Taken } from './seen-rows.js';
+import { evenly, maxProbes, type FirstRead, type ReadProgress, type ReadRows } from './seen-rows.js';
 import type { List, ListPass } from './passes.js';
 import type { ListAnswer } from './fetch/reader.js';
 import { positionAt, type Position } from './fetch/request.js';
@@ -35,7 +35,7 @@ export class LinkedList implements List {
   readonly page = (number: number) => this.#pages.page(number);
   readonly again = (page: number) => this.#pages.again(this.#pages.at(page)).pipe(map((answer) => answer?.batch));
 
-  constructor(readonly reading: Reading) {
+  constructor(readonly reading: FirstRead) {
     this.#pages = new LinkedPages(reading, 'page');
     this.#ties = tiesOf(reading.reader.collection);
   }
@@ -49,7 +49,7 @@ export class LinkedList implements List {
     return this.#claimedAt !== undefined && this.reading.options.at === undefined;
   }
 
-  take(page: Page, { names, repeats, isStale }: Taken): void {
+  take(page: Page, { names, repeats, isStale }: ReadRows): void {
     this.#sizes[page.number - 1] = names.length;
     this.#ties?.take(page);
     if (repeats.length > 0) this.reading.drift(`page ${page.number} has rows that were read before`);
@@ -220,7 +220,7 @@ class LinkedPages {
   #stale = 0;
 
   constructor(
-    private readonly reading: Reading,
+    private readonly reading: FirstRead,
     private readonly purpose: 'page' | 'probe',
   ) {}
 
@@ -300,7 +300,7 @@ class LinkedPages {
   }
 }
 
-function pointerOf({ reader }: Reading): string {
+function pointerOf({ reader }: FirstRead): string {
   return reader.collection.served?.paging.scheme === 'link' ? 'link' : 'cursor';
 }
 
@@ -332,7 +332,7 @@ class Ties {
   }
 
   /** Requests what follows the last different value before each border. @throws {SourceError} `E_SOURCE_CURSOR` for rows left out. */
-  async check(ask: Ask, reading: Reading): Promise<void> {
+  async check(ask: Ask, reading: FirstRead): Promise<void> {
     const { reader, seen, progress, consistency } = reading;
     const [path] = reader.collection.paths;
     for (const { number, before, value } of this.#borders) {

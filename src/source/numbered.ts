@@ -8,7 +8,7 @@ import { openPaged, type Pages } from './list.js';
 import { windowOf } from './options.js';
 import { isViolation, type ListReader, noNewRows, refused } from './paging.js';
 import { slackOf, type List, type ListPass } from './passes.js';
-import { evenly, maxProbes, type Reading, type ReadProgress, type Taken } from './seen-rows.js';
+import { evenly, maxProbes, type FirstRead, type ReadProgress, type ReadRows } from './seen-rows.js';
 
 /** A list whose pages have numbers: several are requested at a time, and its rows have positions. */
 export class NumberedList implements List {
@@ -35,7 +35,7 @@ export class NumberedList implements List {
   readonly count = (guess: number) => this.#positions.count(guess);
 
   constructor(
-    readonly reading: Reading,
+    readonly reading: FirstRead,
     private readonly list: Pages,
   ) {
     const { options, progress } = reading;
@@ -68,7 +68,7 @@ export class NumberedList implements List {
     );
   }
 
-  take({ number }: Page, { names, position, repeats, isStale }: Taken): void {
+  take({ number }: Page, { names, position, repeats, isStale }: ReadRows): void {
     if (isStale !== undefined) this.#stale = isStale ? this.#stale + 1 : 0;
     if (isStale) this.reading.drift(`page ${number} has no new rows`);
     if (isStale !== undefined) this.#addBorder(number - this.firstPage, names[0]);

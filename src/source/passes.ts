@@ -4,7 +4,7 @@ import { batchOf, type ListEnd, pageOf, pagedBatches, task, type Ask, type Page 
 import type { Consistency } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { windowOf } from './options.js';
-import { noteConflicts, type Reading, ReadProgress, type ReadSettings, type SeenRows, type Taken } from './seen-rows.js';
+import { type FirstRead, ReadProgress, type ReadRows, type SeenRows } from './seen-rows.js';
 
 interface Way {
   readonly firstPage: number;
@@ -16,7 +16,7 @@ interface Way {
 }
 
 /** Reads the pages of a list, from a number to the confirmed end. */
-export function crawl({ reader, options }: ReadSettings, way: Way, firstPage = way.firstPage): Observable<Page> {
+export function crawl({ reader, options }: FirstRead, way: Way, firstPage = way.firstPage): Observable<Page> {
   return pagedBatches((number) => way.page(number), {
     name: reader.collection.name,
     window: windowOf(options),
@@ -28,14 +28,14 @@ export function crawl({ reader, options }: ReadSettings, way: Way, firstPage = w
 
 /** A list and its first read, whether pages have numbers, so that rows have positions and can be counted, or each points to the next. */
 export interface List extends Way {
-  readonly reading: Reading;
+  readonly reading: FirstRead;
   readonly numbered: boolean;
   readonly counting: Consistency['counted'];
   /** Whether the list kept growing, so that the read ended at its last confirmed end. */
   readonly growing: boolean;
   /** Whether the end must be re-checked when all is read. */
   readonly unsettled: boolean;
-  take(page: Page, taken: Taken): void;
+  take(page: Page, rows: ReadRows): void;
   /** Checks whether the list has rows after its end by now. It emits the page to continue with. */
   lookAgain(): Observable<number | undefined>;
   /** Re-checks some places, and records drift. @returns Whether all repeated rows are where they were read. */
@@ -75,7 +75,7 @@ export class Passes {
   /** For an unordered list: its rows, the place since which that many distinct keys must be seen, and how many were. */
   readonly #whole = { rows: undefined as number | undefined, since: 0, keys: 0 };
 
-  readonly #first: Reading;
+  readonly #first: FirstRead;
 
   constructor(
     private readonly list: List,
@@ -133,7 +133,7 @@ export class Passes {
     pass.missed += fresh.length;
     pass.gaps.take(known, batch.length, fresh);
     consistency.changed += changed;
-    if (consistency.conflicts === 0) noteConflicts(this.#first, batch, conflicts, 'in one answer');
+    if (consistency.conflicts === 0) this.#first.noteConflicts(batch, conflicts, 'in one answer');
     if (fresh.length === 0) {
       page.lease.release();
       return undefined;

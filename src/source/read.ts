@@ -10,7 +10,7 @@ import { firstPageOf, type ListReader } from './paging.js';
 import { crawl, type List, Passes } from './passes.js';
 import { isSequential } from './fetch/request.js';
 import { faultColumn } from './decode/findings.js';
-import { Reading } from './seen-rows.js';
+import { FirstRead } from './seen-rows.js';
 import { WholeList } from './whole.js';
 
 /**
@@ -54,7 +54,7 @@ function unambiguous(page: Page, { collection, findings }: ListReader, { at = co
 function pagesOf(given: ListReader, options: ReadingOptions, consistency: Consistency): Observable<Page> {
   // Without a key, rows are told apart by their whole content.
   const reader = consistency.onDuplicateKey === 'keep_all' ? { ...given, collection: { ...given.collection, key: [] } } : given;
-  const reading = new Reading(reader, options, consistency);
+  const reading = new FirstRead(reader, options, consistency);
   if (isSequential(reader.collection.served)) return new ListRead(new LinkedList(reading)).pages();
   return openList(reading.reader, options).pipe(
     map((list) => (list instanceof Pages ? new NumberedList(reading, list) : new WholeList(reading, list))),
@@ -87,9 +87,9 @@ class ListRead {
     const { list } = this;
     return crawl(list.reading, list, firstPage).pipe(
       map((page) => {
-        const taken = list.reading.take(page);
-        list.take(page, taken);
-        return taken.fresh;
+        const rows = list.reading.take(page);
+        list.take(page, rows);
+        return rows.fresh;
       }),
     );
   }

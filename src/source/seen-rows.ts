@@ -133,12 +133,10 @@ function textsOf(batch: RecordBatch): (row: number) => string {
 }
 
 /** The rows of a page in the first read of a list. */
-export type Taken = ReturnType<Reading['take']>;
-
-export type ReadSettings = Pick<Reading, 'reader' | 'options' | 'consistency'>;
+export type ReadRows = ReturnType<FirstRead['take']>;
 
 /** The first read of a list so far: its rows, and what shows that the list changed meanwhile. */
-export class Reading {
+export class FirstRead {
   readonly progress = new ReadProgress();
   readonly seen: SeenRows | undefined;
   /** The digest of each page's keys, by number. */
@@ -182,7 +180,7 @@ export class Reading {
     const sighting = seen?.take(batch, names);
     const fresh = sighting?.fresh ?? rowsFrom(known, batch.length);
     const came = known === 0 ? fresh : [...new Set([...fresh, ...rowsFrom(known, batch.length)])].sort((a, b) => a - b);
-    const read = known === 0 ? page : withRowsOf(page, batch, came);
+    const read = known === 0 ? page : withBatch(page, batch.keep(came));
     this.options.onPage?.(read);
     consistency.duplicates += countOf(read) - fresh.length;
     let isStale: boolean | undefined;
@@ -194,10 +192,10 @@ export class Reading {
     this.distinct += sighting?.distinct ?? 0;
     const repeats = sighting?.repeats.filter(({ row }) => row >= known) ?? [];
     this.repeated += repeats.length;
-    noteConflicts(this, batch, sighting?.conflicts ?? [], `on page ${page.number}`);
+    this.noteConflicts(batch, sighting?.conflicts ?? [], `on page ${page.number}`);
     const suspect = repeats.find(({ differs }) => differs);
     if (suspect && sighting?.conflicts.length === 0 && !consistency.onDuplicateKey) this.#suspects.set(page.number, suspect.first);
-    return { fresh: withRowsOf(page, batch, fresh), names, position, repeats, isStale };
+    return { fresh: withBatch(page, batch.keep(fresh)), names, position, repeats, isStale };
   }
 
   /** Notes rows that may never be read, but not those after the end: of probes, second looks, and pages whose size may be given up. */
@@ -258,7 +256,7 @@ export class Reading {
       if (!there || !after) return;
       const same = new Set(after.repeats.flatMap((repeat) => (repeat.differs ? [] : [repeat.first])));
       const others = there.repeats.flatMap((repeat) => (repeat.differs && same.has(repeat.first) ? [repeat.row] : []));
-      noteConflicts(this, there.batch, [...there.conflicts, ...others], `on pages ${first} and ${number}`);
+      this.noteConflicts(there.batch, [...there.conflicts, ...others], `on pages ${first} and ${number}`);
     }
   }
 
@@ -268,18 +266,20 @@ export class Reading {
     if (digestOf(this.namesOf(again)) !== (this.digests.get(number) ?? digestOf([]))) this.drift(`page ${number} has changed`);
   }
 
+  /** Counts rows that certainly have the key of a different row. */
+  noteConflicts(batch: RecordBatch, rows: readonly number[], where: string): void {
+    const [row] = rows;
+    if (row === undefined) return;
+    const { consistency } = this;
+    const { collection } = this.reader;
+    consistency.conflicts += rows.length;
+    consistency.conflict ??= `${shownKey(batch.row(row), { ...collection, columns: columnsOf(collection) }) ?? 'one'} ${where}`;
+  }
+
   drift(what: string): void {
     this.drifted = true;
     if (this.consistency.drift.length < maxProbes) this.consistency.drift.push(what);
   }
-}
-
-/** Counts rows that certainly have the key of a different row. */
-export function noteConflicts({ reader, consistency }: ReadSettings, batch: RecordBatch, rows: readonly number[], where: string): void {
-  const [row] = rows;
-  if (row === undefined) return;
-  consistency.conflicts += rows.length;
-  consistency.conflict ??= `${shownKey(batch.row(row), { ...reader.collection, columns: columnsOf(reader.collection) }) ?? 'one'} ${where}`;
 }
 
 /** Maximum number of places of each kind to re-check, and of changes to name. */
@@ -294,10 +294,6 @@ export function evenly<I>(items: readonly I[], most: number): readonly I[] {
 
 function rowsFrom(first: number, end: number): readonly number[] {
   return Array.from({ length: Math.max(0, end - first) }, (_, row) => first + row);
-}
-
-function withRowsOf(page: Page, batch: RecordBatch, rows: readonly number[]): Page {
-  return rows.length === batch.length ? page : withBatch(page, batch.take(rows));
 }
 
 export interface LastPage {

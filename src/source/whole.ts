@@ -3,7 +3,7 @@ import { task, type Ask, type Page } from '../flow/index.js';
 import { RecordBatch } from '../vector/index.js';
 import { endWait } from './end.js';
 import type { List, ListPass } from './passes.js';
-import type { Reading, Taken } from './seen-rows.js';
+import type { FirstRead, ReadRows } from './seen-rows.js';
 
 /** A list that comes in one answer, its only page. It is requested again, since that moment may have been a bad one. */
 export class WholeList implements List {
@@ -18,7 +18,7 @@ export class WholeList implements List {
 
   /** @param next The answer, until it is read. */
   constructor(
-    readonly reading: Reading,
+    readonly reading: FirstRead,
     private next: RecordBatch,
   ) {}
 
@@ -33,7 +33,7 @@ export class WholeList implements List {
     return of(batch);
   }
 
-  take(_page: Page, { names }: Taken): void {
+  take(_page: Page, { names }: ReadRows): void {
     this.#names = names;
   }
 

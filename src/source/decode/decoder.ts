@@ -112,8 +112,8 @@ export class Decoder {
 export function readList(path: string, answer: Answer): readonly JsonRecord[] {
   const value = parse(path, answer);
   if (!isList(value)) throw suspect(path, answer, `not an array but ${nameShape(value)}`);
-  const stranger = value.find((item) => !isRecord(item));
-  if (stranger !== undefined) throw suspect(path, answer, `an array that contains ${nameShape(stranger)}`);
+  const other = value.find((item) => !isRecord(item));
+  if (other !== undefined) throw suspect(path, answer, `an array that contains ${nameShape(other)}`);
   return value.filter(isRecord);
 }
 
