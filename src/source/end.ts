@@ -16,7 +16,6 @@ export class EndOfList {
   /** Whether the count agreed; `undefined` if the end was not reached. */
   counted: boolean | undefined;
   counting: NonNullable<Consistency['counted']> = 'none';
-  growing = false;
   #continuations = 0;
   #rowsAtLastEnd = -1;
   #newAtLastEnd: string | undefined;
@@ -81,7 +80,7 @@ export class EndOfList {
       this.#rowsAtLastEnd = this.progress.rows;
       return page;
     }
-    this.growing = true;
+    if (this.#isFirst) this.reading.consistency.growing = true;
     return undefined;
   }
 

@@ -40,10 +40,6 @@ export class LinkedList implements List {
     this.#ties = tiesOf(reading.reader.collection);
   }
 
-  get growing(): boolean {
-    return this.#pages.returns >= maxReturns;
-  }
-
   /** The ends of other sides are re-checked at the end of the run. */
   get unsettled(): boolean {
     return this.#claimedAt !== undefined && this.reading.options.at === undefined;
@@ -59,14 +55,13 @@ export class LinkedList implements List {
   /** Re-checks the end at once, but after a wait if there are no rows or fewer than before. */
   confirm(): Observable<number | undefined> {
     return task(async (ask) => {
-      const { progress, options, consistency } = this.reading;
+      const { progress, options } = this.reading;
       this.#endedAt = performance.now();
       const mayBeOutage = progress.rows === 0 || progress.rows < (options.expectedRows ?? 0);
       this.#claimedAt = mayBeOutage || this.#endsShort ? undefined : this.#endedAt;
       if (mayBeOutage) await endWait(this.reading, ask, progress.rows);
       const next = await this.#lookAtEnd(ask);
       if (next !== undefined) return next;
-      consistency.growing = this.growing;
       await this.#checkOnlyPage(ask);
       return undefined;
     });
@@ -138,6 +133,7 @@ export class LinkedList implements List {
     if (hasNew || (isSame && again.next !== undefined)) {
       if (pages.returns < maxReturns) return pages.reopen();
       this.#claimedAt = undefined;
+      if (pages === this.#pages) this.reading.consistency.growing = true;
       // Rows may leave a page. But an expired cursor may get the first page, or none.
     } else if (!isSame && (names.length === 0 || names.some((name) => !before.includes(name)))) {
       this.reading.drift(`page ${number} has changed`);

@@ -50,10 +50,6 @@ export class NumberedList implements List {
     return this.#end.counting;
   }
 
-  get growing(): boolean {
-    return this.#end.growing;
-  }
-
   get unsettled(): boolean {
     return this.reading.options.lookAgain ?? false;
   }
@@ -92,7 +88,6 @@ export class NumberedList implements List {
     const settled = repeated === 0 || (this.counting === 'rows' && (await this.#checkRepeats(ask)) === repeated);
     // Only a count of the rows detects rows missing from a page.
     if (progress.short !== undefined && this.counting !== 'rows') reading.drift(`page ${progress.short} is shorter than others`);
-    consistency.growing = this.growing;
     return settled;
   }
 

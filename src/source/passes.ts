@@ -31,8 +31,6 @@ export interface List extends Way {
   readonly reading: FirstRead;
   readonly numbered: boolean;
   readonly counting: Consistency['counted'];
-  /** Whether the list kept growing, so that the read ended at its last confirmed end. */
-  readonly growing: boolean;
   /** Whether the end must be re-checked when all is read. */
   readonly unsettled: boolean;
   take(page: Page, rows: ReadRows): void;

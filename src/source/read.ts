@@ -121,7 +121,6 @@ class ListRead {
       return ask(list.lookAgain());
     }).pipe(
       switchMap((next) => {
-        consistency.growing = list.growing;
         if (list.reading.drifted && consistency.outcome === 'stable') consistency.outcome = 'drifted';
         return next === undefined
           ? EMPTY

@@ -11,7 +11,6 @@ export class WholeList implements List {
   readonly counting = 'pages';
   readonly firstPage = 1;
   readonly concurrency = 1;
-  readonly growing = false;
   readonly again = () => this.reading.reader.request({ purpose: 'probe' }).pipe(map(({ batch }) => batch));
   #names: readonly string[] = [];
   #looked = false;
