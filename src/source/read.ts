@@ -52,7 +52,7 @@ function unambiguous(page: Page, { collection, findings }: ListReader, { at = co
 }
 
 function pagesOf(given: ListReader, options: ReadingOptions, consistency: Consistency): Observable<Page> {
-  // Without a key, rows are told apart by their whole content.
+  // Without a key, rows are distinguished by their whole content.
   const reader = consistency.onDuplicateKey === 'keep_all' ? { ...given, collection: { ...given.collection, key: [] } } : given;
   const reading = new FirstRead(reader, options, consistency);
   if (isSequential(reader.collection.served)) return new ListRead(new LinkedList(reading)).pages();

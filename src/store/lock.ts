@@ -88,7 +88,7 @@ async function take(output: string, mine: Owner, mode: number): Promise<HeldLock
   const path = join(dirname(output), `.${basename(output)}.lock`);
   const folders = await makeFolders(dirname(output));
   const handle = await attempt('E_SINK_PATH', `cannot lock ${output}`, async () => {
-    const draft = beside(path, randomId());
+    const draft = asideOf(path, randomId());
     try {
       await writeFile(draft, `${JSON.stringify(mine)}\n`, { flag: 'wx', mode, flush: true });
       await acquire(path, draft, output);
@@ -103,7 +103,7 @@ async function take(output: string, mine: Owner, mode: number): Promise<HeldLock
   });
 
   async function remove(): Promise<void> {
-    const right = beside(path, mine.id);
+    const right = asideOf(path, mine.id);
     if (!(await linked(path, right))) return;
     if ((await readLock(path))?.owner?.id === mine.id) await unlink(path);
     await removeFile(right);
@@ -147,7 +147,7 @@ async function acquire(path: string, draft: string, output: string): Promise<voi
       const fault = `${path} exists, but is not a lock made by leadstream; remove it if nothing else needs it`;
       throw new SinkError('E_SINK_FOREIGN', `${output} cannot be locked: ${fault}`);
     }
-    const right = beside(path, id);
+    const right = asideOf(path, id);
     await acquire(right, draft, output);
     try {
       if ((await readLock(path))?.owner?.id === id) return await rename(right, path);
@@ -189,6 +189,6 @@ async function removeLeftovers(path: string): Promise<void> {
 const asideName = /^(?:-[0-9a-f]{16}\.lock)+$/;
 
 /** The path of a lock on a lock, or of a lock before it has its final name. */
-function beside(path: string, id: string): string {
+function asideOf(path: string, id: string): string {
   return path.replace(/\.lock$/, `.lock-${id}.lock`);
 }
