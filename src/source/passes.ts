@@ -68,7 +68,7 @@ export class Passes {
   #clean = 0;
   #lastNumber: number;
   /** The results of the previous read, and the maximum number of keys in any read. */
-  #before: { readonly rows: number; readonly repeated: number; readonly distinct: number };
+  #before: Pick<FirstRead, 'progress' | 'repeated' | 'distinct'>;
   #maxKeys: number;
   /** For an unordered list: its rows, the place since which that many distinct keys must be seen, and how many were. */
   readonly #whole = { rows: undefined as number | undefined, since: 0, keys: 0 };
@@ -80,10 +80,9 @@ export class Passes {
     private readonly seen: SeenRows,
   ) {
     this.#first = list.reading;
-    const { progress, repeated, distinct } = list.reading;
-    this.#lastNumber = progress.last?.number ?? 0;
-    this.#before = { rows: progress.rows, repeated, distinct };
-    this.#maxKeys = distinct;
+    this.#lastNumber = this.#first.progress.last?.number ?? 0;
+    this.#before = this.#first;
+    this.#maxKeys = this.#first.distinct;
   }
 
   /** Emits the rows that the passes find, on pages numbered after the last one. */
@@ -159,7 +158,7 @@ export class Passes {
   async #isClean(ask: Ask, number: number, pass: Pass): Promise<boolean> {
     const { consistency, blind, drifted, repeated, progress } = this.#first;
     const clean = !pass.isEndless && !pass.gaps.found && this.#isLikeBefore(pass) && (await pass.list?.reachesEnd?.(ask)) !== false;
-    this.#before = { rows: pass.progress.rows, repeated: pass.repeated, distinct: pass.distinct };
+    this.#before = pass;
     this.#maxKeys = Math.max(this.#maxKeys, pass.distinct);
     this.#clean = clean ? this.#clean + 1 : 0;
     // Fewer keys than before may be a long outage.
@@ -177,11 +176,11 @@ export class Passes {
    * many skipped ones, unless the list contains them twice: then just as many were repeated before, and no new row was found.
    */
   #isLikeBefore(pass: Pass): boolean {
-    const { rows, distinct, repeated } = this.#before;
+    const { progress, distinct, repeated } = this.#before;
     if (distinct - this.seen.inCommon > slackOf(distinct)) return false;
     if (!this.list.numbered) return true;
     const isTwice = pass.repeated === repeated && pass.missed === 0;
-    const isExplained = pass.repeated === 0 || pass.progress.rows !== rows || isTwice;
+    const isExplained = pass.repeated === 0 || pass.progress.rows !== progress.rows || isTwice;
     return isExplained && pass.distinct * 2 >= this.#maxKeys;
   }
 

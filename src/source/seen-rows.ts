@@ -16,7 +16,7 @@ export class SeenRows {
   #base = 0;
   #baseBefore = 0;
   #next = 1;
-  #sequence: number[] | undefined;
+  #sequence: number[] = [];
 
   /** @param expected Rows that the list had the last time. */
   constructor(expected = 0) {
@@ -62,19 +62,18 @@ export class SeenRows {
       if (before > this.#base) {
         const differs = before < begin ? seen === 'changed' : itemAt(digests, row) !== itemAt(digests, before - begin);
         repeats.push({ row, first: before - 1, differs });
-      } else if (before > this.#baseBefore) this.#sequence?.push(before);
+      } else if (before > this.#baseBefore) this.#sequence.push(before);
     }
     const conflicts = repeats.flatMap(({ row, first, differs }) => (differs && first + 1 >= begin ? [row] : []));
     return { fresh, repeats, conflicts, changed, distinct: names.length - repeats.length };
   }
 
   get inCommon(): number {
-    return this.#sequence?.length ?? 0;
+    return this.#sequence.length;
   }
 
   moved(): number {
-    const sequence = this.#sequence ?? [];
-    return sequence.length === 0 ? 0 : outOfSequence(Uint32Array.from(sequence)) / sequence.length;
+    return this.inCommon === 0 ? 0 : outOfSequence(Uint32Array.from(this.#sequence)) / this.inCommon;
   }
 }
 

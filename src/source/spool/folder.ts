@@ -22,20 +22,18 @@ import type { Collection } from '../../collections/index.js';
 import type { ClientOptions } from '../fetch/client.js';
 import { firstPageOf, type PagingOptions } from '../paging.js';
 
-export async function removeLeftovers(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) if (isLeftover(name)) await removeFile(join(folder, name));
-}
-
 /** Removes the folder of a source with all files of leadstream; the folder stays if it contains anything else. */
 export async function removeSource(folder: string): Promise<void> {
-  const names = await readdir(folder).catch(unlessMissing<readonly string[]>([]));
-  // The marker goes last, so that the remains of an interrupted removal still have an age.
-  for (const name of [...names.filter(isLeftover), logName, markerName]) await removeFile(join(folder, name));
+  await clearSource(folder);
   await rmdir(folder).catch(() => undefined);
 }
 
-function isLeftover(name: string): boolean {
-  return name.startsWith(markerName) && name.endsWith(temporaryEnding);
+/** Removes what killed processes left in the folder of a source, and the pages unless they are kept. */
+export async function clearSource(folder: string, keepsPages = false): Promise<void> {
+  const names = await readdir(folder).catch(unlessMissing<readonly string[]>([]));
+  const leftovers = names.filter((name) => name.startsWith(markerName) && name.endsWith(temporaryEnding));
+  // The marker goes last, so that the remains of an interrupted removal still have an age.
+  for (const name of keepsPages ? leftovers : [...leftovers, logName, markerName]) await removeFile(join(folder, name));
 }
 
 /** Runs an operation in the state folder. @throws {SinkError} `code`, with the option that moves that folder. */

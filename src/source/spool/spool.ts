@@ -4,17 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { itemAt, LeadstreamError, reasonOf } from '../../core/index.js';
 import { defaults } from '../../options/index.js';
 import { isLocked, lockOwn, makePrivate, openOwn, reworded, type Lock } from '../../store/index.js';
-import {
-  accountKey,
-  inState,
-  isFresh,
-  nameOf,
-  readMarker,
-  removeLeftovers,
-  removeSource,
-  type SpooledSource,
-  writeMarker,
-} from './folder.js';
+import { accountKey, clearSource, inState, isFresh, nameOf, readMarker, removeSource, type SpooledSource, writeMarker } from './folder.js';
 import { headerBytes, headerOf, isIntact, logName, recordsIn, unlessLost } from './page-log.js';
 
 /** Where pages are spooled and which ones may be reused. */
@@ -47,9 +37,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       await makePrivate(folder);
       const found = await readMarker(folder);
       const usable = !restart && isFresh(found, now(), maxAgeMs);
-      if (!usable) await removeSource(folder);
-      await makePrivate(folder);
-      await removeLeftovers(folder);
+      await clearSource(folder, usable);
       log = await openOwn(join(folder, logName), constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
       const spool = new Spool(folder, log, lock, { maxAgeMs, maxPageBytes, now });
       await spool.begin(usable ? found?.startedAt : undefined);
