@@ -55,41 +55,41 @@ export function compactTests(kind: Kind, place: Place): void {
     const table = await Tested.at(kind, place);
     for (const number of [0, 1, 2]) await table.run(append, night(number), undefined, number > 1 ? later : columns);
     const { files } = await tableFiles(table.path);
-    return { table, stateDir: join(table.folder, 'state'), files, rows: await rowsOf(table) };
+    return { table, files, rows: await rowsOf(table) };
   }
 
   test('has the same rows in fewer files, and goes on as if it were not', async () => {
-    const { table, stateDir, files, rows } = await appended();
-    const { from, to } = await compactTable(table.path, { stateDir });
+    const { table, files, rows } = await appended();
+    const { from, to } = await compactTable(table.path, table.options);
     expect([from, files.length, (await tableFiles(table.path)).files.length]).toEqual(['run-0003', 9, 3]);
     expect(await rowsOf(table)).toEqual(rows);
     await table.check();
-    expect(await compactTable(table.path, { stateDir })).toEqual({ from: to, to, evidence: 'sha256' });
+    expect(await compactTable(table.path, table.options)).toEqual({ from: to, to, evidence: 'sha256' });
     const next = [...night(1), { id: 'new', day: '20240101' }];
     const done = await table.run(append, next, undefined, later);
     expect(done).toMatchObject({ rows: 1, unchanged: 7, changed: 0, total: 22 });
     await table.check();
     // The next run, and the compaction.
-    for (const run of [to, 'run-0003']) expect(await rollbackTable(table.path, { stateDir })).toMatchObject({ to: run });
+    for (const run of [to, 'run-0003']) expect(await rollbackTable(table.path, table.options)).toMatchObject({ to: run });
     expect((await tableFiles(table.path)).files).toEqual(files);
     expect(await rowsOf(table)).toEqual(rows);
     await table.check();
   });
 
   test('stays as it is when it is stopped, or a file is not what its run wrote', async () => {
-    const { table, stateDir, files } = await appended();
-    const stopped = compactTable(table.path, { stateDir, signal: AbortSignal.abort() });
+    const { table, files } = await appended();
+    const stopped = compactTable(table.path, { ...table.options, signal: AbortSignal.abort() });
     await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
     const name = (await tableRuns(table.path))[0]?.manifest.files[0]?.name ?? '';
     const bytes = (await table.objects.read(name))?.bytes ?? Buffer.alloc(0);
     bytes.writeUInt8(bytes.readUInt8(9) ^ 1, 9);
     await (place === 'folder' ? writeFile(join(table.path, name), bytes) : table.objects.put(name, bytes.toString('latin1')));
-    await expect(compactTable(table.path, { stateDir })).rejects.toMatchObject({ code: 'E_GATE_VERIFY' });
+    await expect(compactTable(table.path, table.options)).rejects.toMatchObject({ code: 'E_GATE_VERIFY' });
     expect((await tableFiles(table.path)).files).toEqual(files);
   });
 
   test('is left to whoever else writes to it', async () => {
-    const { table, stateDir } = await appended();
+    const { table } = await appended();
     const isLinked = kind === 'plain' && place === 'folder';
     const other = isLinked ? await parquet({ path: table.path }) : undefined;
     const others = ['other'];
@@ -97,7 +97,7 @@ export function compactTests(kind: Kind, place: Place): void {
       for (const id of others.splice(0)) await table.run(append, [{ id, day: '20240101' }], undefined, later);
       return upload();
     });
-    await expect(compactTable(table.path, { stateDir, stores })).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    await expect(compactTable(table.path, { ...table.options, stores })).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
     await other?.abort();
     expect((await tableFiles(table.path)).files).toHaveLength(isLinked ? 9 : 10);
     await table.check();
@@ -107,7 +107,7 @@ export function compactTests(kind: Kind, place: Place): void {
     const table = await Tested.at(kind, place);
     const how = { ...append, permissions: '0640', compression: 'snappy' } as const;
     for (const number of [0, 1]) await table.run(how, night(number));
-    await compactTable(table.path, { stateDir: join(table.folder, 'state') });
+    await compactTable(table.path, table.options);
     const { files } = await tableFiles(table.path);
     const [file = ''] = files;
     if (place === 'folder') expect((await stat(file)).mode & 0o777).toBe(0o640);

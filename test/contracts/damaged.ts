@@ -115,7 +115,7 @@ export function damagedTests(kind: Kind, place: Place): void {
 
   test('is not refused after a rollback, but when that is undone by older metadata', async () => {
     const { table, saved } = await fiveNights(kind, place);
-    const options = { stores: table.stores, stateDir: join(table.folder, 'state') };
+    const options = table.options;
     await rollbackTable(table.path, { ...options, to: 'run-0003' });
     if (kind === 'iceberg') await expireLater(table);
     const returned = await table.saved();
@@ -134,7 +134,7 @@ export function damagedTests(kind: Kind, place: Place): void {
     for (const [index, id] of ['a', 'b', 'c', 'd', 'e'].entries()) {
       table.state = index % 2 === 0 ? 'one' : 'other';
       await night(table, id, 1);
-      const found = await verifyTable(table.path, { stores: table.stores, stateDir: join(table.folder, table.state) });
+      const found = await verifyTable(table.path, table.options);
       expect(found).toMatchObject({ differences: [], evidence: 'sha256' });
     }
     expect(await table.rows()).toEqual(['a', 'b', 'c', 'd', 'e']);

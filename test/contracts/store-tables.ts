@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { of } from 'rxjs';
 import { SinkError } from '../../src/core/index.js';
@@ -47,13 +46,13 @@ export function storeTableTests(kind: Kind, place: Place): void {
     const table = await Tested.at(kind, place);
     await table.run({}, rowsOf('20240101', 'a'));
     await table.run({}, rowsOf('20240101', 'b'));
-    expect(await rollbackTable(table.path, { stateDir: join(table.folder, 'state') })).toMatchObject({ from: 'run-0002', to: 'run-0001' });
+    expect(await rollbackTable(table.path, table.options)).toMatchObject({ from: 'run-0002', to: 'run-0001' });
     expect(await table.rows()).toEqual(['a']);
     expect((await tableRuns(table.path)).map(({ run, state }) => [run, state])).toEqual([
       ['run-0002', 'kept'],
       ['run-0001', 'published'],
     ]);
-    await rollbackTable(table.path, { to: 'run-0002', stateDir: join(table.folder, 'state') });
+    await rollbackTable(table.path, { ...table.options, to: 'run-0002' });
     expect(await table.rows()).toEqual(['b']);
     await table.check();
   });

@@ -349,33 +349,6 @@ export function togetherTests(place: 'S3' | 'this machine'): void {
 
 /** And on this machine, in the files that readers see. */
 export function togetherHereTests(): void {
-  test('are shown by the next run or rollback if a run is killed before every fifth change of the files that readers see', async () => {
-    const from = await serviceOf({ leads: [{ lead_id: '21' }, { lead_id: '22' }], users: [{ uid: '2' }] });
-    for (let nth = 1, isKilled = true; isKilled; nth += 5) {
-      const pair = await Pair.new('this machine');
-      await pair.published(night('1'));
-      await writeFile(join(pair.folder, 'p.yaml'), pair.text({}));
-      const kill = { NODE_OPTIONS: `--import ${preload}`, KILL_IN: join(pair.path, '.current.runs/2-'), KILL_BEFORE: String(nth) };
-      const { process: child, finished } = startCli(['run', 'p.yaml', '--state-dir', 'state'], {
-        cwd: pair.folder,
-        env: { ...from.env, ...kill },
-      });
-      const { code } = await finished;
-      isKilled = child.signalCode === 'SIGKILL';
-      expect([nth, code]).toEqual([nth, isKilled ? null : 0]);
-      expect(nth === 1 ? ['1: leads,users'] : isKilled ? ['1: leads,users', '2: leads,users'] : ['2: leads,users']).toContain(
-        await pair.moment(),
-      );
-      if (nth % 2 === 1) {
-        await rollbackTable(pair.path, { stateDir: join(pair.folder, 'state') });
-        expect(await pair.moment()).toBe('1: leads,users');
-      }
-      await pair.published(night('3'));
-      expect(await pair.moment()).toBe('3: leads,users');
-      await pair.check();
-    }
-  });
-
   test('are read whole by a glob through their link, and by none next to it', async () => {
     const pair = await Pair.new('this machine');
     for (const name of '12') await pair.published(night(name));
@@ -456,5 +429,35 @@ export function togetherHereTests(): void {
     const { env } = await serviceOf({});
     const text = fileOf(['parquet: { path: s3://lake/n/users }', sink].map((to) => `publish: together\nfrom: leads\nto:\n  - ${to}`));
     await expect(loadPipelines({ text, file: 'p.yaml' }, { env })).rejects.toThrow(message);
+  });
+}
+
+/** And with a process that is killed many times. */
+export function togetherKilledTests(): void {
+  test('are shown by the next run or rollback if a run is killed before every fifth change of the files that readers see', async () => {
+    const from = await serviceOf({ leads: [{ lead_id: '21' }, { lead_id: '22' }], users: [{ uid: '2' }] });
+    for (let nth = 1, isKilled = true; isKilled; nth += 5) {
+      const pair = await Pair.new('this machine');
+      await pair.published(night('1'));
+      await writeFile(join(pair.folder, 'p.yaml'), pair.text({}));
+      const kill = { NODE_OPTIONS: `--import ${preload}`, KILL_IN: join(pair.path, '.current.runs/2-'), KILL_BEFORE: String(nth) };
+      const { process: child, finished } = startCli(['run', 'p.yaml', '--state-dir', 'state'], {
+        cwd: pair.folder,
+        env: { ...from.env, ...kill },
+      });
+      const { code } = await finished;
+      isKilled = child.signalCode === 'SIGKILL';
+      expect([nth, code]).toEqual([nth, isKilled ? null : 0]);
+      expect(nth === 1 ? ['1: leads,users'] : isKilled ? ['1: leads,users', '2: leads,users'] : ['2: leads,users']).toContain(
+        await pair.moment(),
+      );
+      if (nth % 2 === 1) {
+        await rollbackTable(pair.path, { stateDir: join(pair.folder, 'state') });
+        expect(await pair.moment()).toBe('1: leads,users');
+      }
+      await pair.published(night('3'));
+      expect(await pair.moment()).toBe('3: leads,users');
+      await pair.check();
+    }
   });
 }

@@ -43,6 +43,19 @@ export class Tested {
     return new Tested(kind, `s3://${bucket}/${randomUUID()}/t`, folder);
   }
 
+  /** A table of five nights that append; the second day has several files. */
+  static async ofNights(kind: Kind, place: Place, options: Partial<ParquetOptions>): Promise<Tested> {
+    const table = await Tested.at(kind, place);
+    for (const [index, id] of ['a', 'b', 'c', 'd', 'e'].entries())
+      await table.run({ ...options, mode: 'append' }, rowsOf(index < 2 ? '20240101' : '20240102', id));
+    return table;
+  }
+
+  /** What the verbs take, to find the table and the log of its runs. */
+  get options() {
+    return { stores: this.stores, stateDir: join(this.folder, this.state) };
+  }
+
   get lastRun(): string {
     return `run-${String(this.#runs).padStart(4, '0')}`;
   }

@@ -1,8 +1,7 @@
-import { expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { verifyTable } from '../../../src/lake/index.js';
-import { manifestKey } from '../../../src/lake/store-table.js';
 import { compactTable, rollbackTable } from '../../../src/run/index.js';
 import { parquet } from '../../../src/sinks/index.js';
 import { cli } from '../../support/cli.js';
@@ -10,29 +9,21 @@ import { duckdb } from '../../support/duckdb.js';
 import { pythonReaders } from '../../support/python.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { columns, rowsOf, Tested } from '../../support/tested-table.js';
-import { filesBelow, temporaryFolder } from '../../support/temporary.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 const { testByReaders, python } = pythonReaders('test/readers/delta.py', 'deltalake, polars, pyarrow, duckdb, duckdb_extension_delta');
 const by = { partition_by: ['day'], keep: 5 };
+const nights = () => Tested.ofNights('delta', 'folder', by);
 
-/** A table of five nights; the second day has several files. */
-async function nights(): Promise<Tested> {
-  const table = await Tested.at('delta', 'folder');
-  for (const [index, id] of ['a', 'b', 'c', 'd', 'e'].entries())
-    await table.run({ ...by, mode: 'append' }, rowsOf(index < 2 ? '20240101' : '20240102', id));
-  return table;
-}
-
-const stateOf = ({ folder }: Tested) => ({ stateDir: join(folder, 'state') });
-const verify = async (table: Tested) => expect((await verifyTable(table.path, stateOf(table))).differences).toEqual([]);
+const verify = async (table: Tested) => expect((await verifyTable(table.path, table.options)).differences).toEqual([]);
 
 /** What leadstream does to the table, and the rows after it. */
 const verbs: readonly (readonly [string, string, (table: Tested) => Promise<unknown>])[] = [
   ['append', 'abcdef', (table) => table.run({ ...by, mode: 'append' }, rowsOf('20240102', 'e', 'f'))],
   ['replace', 'xy', (table) => table.run({ ...by, mode: 'replace' }, rowsOf('20240103', 'x', 'y'))],
   ['replace_partitions', 'abx', (table) => table.run({ ...by, mode: 'replace_partitions' }, rowsOf('20240102', 'x'))],
-  ['rollback', 'abcd', (table) => rollbackTable(table.path, stateOf(table))],
-  ['compact', 'abcde', (table) => compactTable(table.path, stateOf(table))],
+  ['rollback', 'abcd', (table) => rollbackTable(table.path, table.options)],
+  ['compact', 'abcde', (table) => compactTable(table.path, table.options)],
   ['verify', 'abcde', verify],
 ];
 
@@ -119,44 +110,6 @@ testByReaders('a Delta table that others changed has all rows after every verb, 
     }
 });
 
-test.each(['with counts', 'of earlier releases'])('a commit %s that is empty, cut or in the place of another is refused', async (kind) => {
-  const table = await nights();
-  const { rows } = await verifyTable(table.path);
-  const logs = await Promise.all([0, 1, 2, 3, 4].map((version) => commitAt(table, version)));
-  const bodies = kind === 'with counts' ? logs : logs.map((body) => body.replace(/,"counts":\{[^}]+\}/, ''));
-  for (const [version, body] of bodies.entries()) await table.objects.put(logKey(version), body);
-  await verify(table);
-  // Neither the manifest nor the log of runs may know the appends below, which are taken back.
-  table.hasState = false;
-  for (const [version, body] of bodies.entries()) {
-    const ends = [...body.matchAll(/\n/g)].map(({ index }) => index + 1).slice(0, -1);
-    const cuts = [0, ...ends, ...Array.from({ length: 10 - ends.length }, (_, index) => Math.floor((body.length * (index + 1)) / 11))];
-    const damaged = cuts.map((at) => ({ [version]: body.slice(0, at) }));
-    const swapped = version === 0 ? [] : [{ [version]: bodies[version - 1] ?? '', [version - 1]: body }];
-    for (const changes of [...damaged, ...swapped]) {
-      const write = (of: object) =>
-        Promise.all(Object.keys(of).map((at) => table.objects.put(logKey(Number(at)), String(Reflect.get(of, at)))));
-      await write(changes);
-      const read = await table.version().then(
-        ({ files }) => files.reduce((sum, file) => sum + file.rows, 0),
-        () => rows,
-      );
-      const refused = await table.run({ ...by, mode: 'append' }, rowsOf('20240102', 'e')).then(
-        () => false,
-        () => true,
-      );
-      expect([version, changes, read, refused]).toEqual([version, changes, rows, kind === 'with counts' || refused]);
-      await table.objects.remove([logKey(5), manifestKey(table.lastRun)]);
-      await write({ ...bodies });
-    }
-  }
-  // Of a run that is only kept, nothing but a rollback needs the rows.
-  for (const id of ['x', 'y']) await table.run({ ...by, mode: 'replace' }, rowsOf('20240101', id));
-  for (const [version, body] of bodies.entries())
-    await table.objects.put(logKey(version), version < 4 ? body : body.replace(/.*"add".*\n/, ''));
-  await expect(rollbackTable(table.path, { ...stateOf(table), to: 'run-0005' })).rejects.toMatchObject({ code: 'E_GATE_VERIFY' });
-});
-
 testByReaders('a column partitions a Delta table anew only where readers can take the values of all its removed files', async () => {
   const steps: readonly (readonly [by: readonly string[], type: 'text' | 'integer' | 'date', value: string, refused?: true])[] = [
     [['p'], 'integer', '1'],
@@ -183,13 +136,6 @@ testByReaders('a column partitions a Delta table anew only where readers can tak
     if (last)
       expect(JSON.parse(await python('rows', table.path))).toEqual({ [`${table.path} delta-rs`]: last, [`${table.path} duckdb`]: last });
   }
-});
-
-test('a Delta table does not begin below a path with %, and leaves nothing there', async () => {
-  const folder = await temporaryFolder();
-  const opened = parquet({ path: 'a%20b/t', table: 'delta' }, recording(folder));
-  await expect(opened).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('%') });
-  expect(await filesBelow(folder)).toEqual([]);
 });
 
 testByReaders('what files prints is one table, also where its path is a pattern that fits others', async () => {

@@ -42,7 +42,7 @@ const [one, two] = ['20240101', '20240102'];
 /** What is done, one after the other, to a table that others changed after two nights with the rows `a b c` and `d`. */
 const ways: readonly (readonly [name: string, way: (table: Tested) => Promise<unknown>])[] = [
   ['verify', async ({ path }) => expect((await verifyTable(path)).differences).toEqual([])],
-  ['compact', ({ path, folder }) => compactTable(path, { stateDir: `${folder}/state` })],
+  ['compact', (table) => compactTable(table.path, table.options)],
   ['append', (table) => table.run({ ...options, mode: 'append' }, rowsOf(one, 'e'))],
   ['replace_partitions', (table) => table.run({ ...options, mode: 'replace_partitions' }, rowsOf(one, 'f'))],
   ['replace', (table) => table.run({ ...options, mode: 'replace' }, rowsOf(one, 'a', 'g'))],

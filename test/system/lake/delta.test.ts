@@ -2,8 +2,15 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
 import { checkNames } from '../../../src/lake/delta/actions.js';
+import { verifyTable } from '../../../src/lake/index.js';
+import { manifestKey } from '../../../src/lake/store-table.js';
+import { rollbackTable } from '../../../src/run/index.js';
+import { parquet } from '../../../src/sinks/index.js';
+import type { ObjectStore } from '../../../src/store/index.js';
 import { columns, DeltaTable, row } from '../../support/format-table.js';
+import { recording } from '../../support/sinks.js';
 import { rowsOf, Tested } from '../../support/tested-table.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 describe('a Delta table', () => {
   test('has the actions of the protocol, a description of columns, and a transaction for each run', async () => {
@@ -12,7 +19,7 @@ describe('a Delta table', () => {
     await table.run('run-0', [row('a', 'b c%'), row('b', null)], { columns: described });
     await table.run('run-1', [row('c', 'b c%')], { columns: described, mode: 'replace_partitions' });
     const log = await Promise.all(
-      [0, 1].map(async (version) => JSON.parse(`[${(await commitOf(table, version)).trim().replaceAll('\n', ',')}]`) as object[]),
+      [0, 1].map(async (version) => JSON.parse(`[${(await commitOf(table.store, version)).trim().replaceAll('\n', ',')}]`) as object[]),
     );
     const [first, second] = log;
     const own = (run: string) => ({
@@ -138,7 +145,7 @@ describe('a Delta table', () => {
 
 const keyOf = (version: number) => `_delta_log/${String(version).padStart(20, '0')}.json`;
 
-async function commitOf({ store }: DeltaTable, version: number): Promise<string> {
+async function commitOf(store: ObjectStore, version: number): Promise<string> {
   return String((await store.read(keyOf(version)))?.bytes);
 }
 
@@ -158,4 +165,50 @@ test('a table of Delta is added to after another writer compacted it to another 
   await table.run({ mode: 'append' }, rowsOf('20240101', 'a', 'c'));
   expect(await table.rows()).toEqual(['a', 'b', 'c']);
   await table.check();
+});
+
+test.each(['with counts', 'of earlier releases'])('a commit %s that is empty, cut or in the place of another is refused', async (kind) => {
+  const by = { partition_by: ['day'], keep: 5 };
+  const table = await Tested.ofNights('delta', 'folder', by);
+  const { rows } = await verifyTable(table.path);
+  const logs = await Promise.all([0, 1, 2, 3, 4].map((version) => commitOf(table.objects, version)));
+  const bodies = kind === 'with counts' ? logs : logs.map((body) => body.replace(/,"counts":\{[^}]+\}/, ''));
+  for (const [version, body] of bodies.entries()) await table.objects.put(keyOf(version), body);
+  expect((await verifyTable(table.path, table.options)).differences).toEqual([]);
+  // Neither the manifest nor the log of runs may know the appends below, which are taken back.
+  table.hasState = false;
+  for (const [version, body] of bodies.entries()) {
+    const ends = [...body.matchAll(/\n/g)].map(({ index }) => index + 1).slice(0, -1);
+    const cuts = [0, ...ends, ...Array.from({ length: 10 - ends.length }, (_, index) => Math.floor((body.length * (index + 1)) / 11))];
+    const damaged = cuts.map((at) => ({ [version]: body.slice(0, at) }));
+    const swapped = version === 0 ? [] : [{ [version]: bodies[version - 1] ?? '', [version - 1]: body }];
+    for (const changes of [...damaged, ...swapped]) {
+      const write = (of: object) =>
+        Promise.all(Object.keys(of).map((at) => table.objects.put(keyOf(Number(at)), String(Reflect.get(of, at)))));
+      await write(changes);
+      const read = await table.version().then(
+        ({ files }) => files.reduce((sum, file) => sum + file.rows, 0),
+        () => rows,
+      );
+      const refused = await table.run({ ...by, mode: 'append' }, rowsOf('20240102', 'e')).then(
+        () => false,
+        () => true,
+      );
+      expect([version, changes, read, refused]).toEqual([version, changes, rows, kind === 'with counts' || refused]);
+      await table.objects.remove([keyOf(5), manifestKey(table.lastRun)]);
+      await write({ ...bodies });
+    }
+  }
+  // Of a run that is only kept, nothing but a rollback needs the rows.
+  for (const id of ['x', 'y']) await table.run({ ...by, mode: 'replace' }, rowsOf('20240101', id));
+  for (const [version, body] of bodies.entries())
+    await table.objects.put(keyOf(version), version < 4 ? body : body.replace(/.*"add".*\n/, ''));
+  await expect(rollbackTable(table.path, { ...table.options, to: 'run-0005' })).rejects.toMatchObject({ code: 'E_GATE_VERIFY' });
+});
+
+test('a Delta table does not begin below a path with %, and leaves nothing there', async () => {
+  const folder = await temporaryFolder();
+  const opened = parquet({ path: 'a%20b/t', table: 'delta' }, recording(folder));
+  await expect(opened).rejects.toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('%') });
+  expect(await filesBelow(folder)).toEqual([]);
 });

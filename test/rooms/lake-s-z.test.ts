@@ -1,3 +1,3 @@
 import { runRoom } from '../support/suites.js';
 
-await runRoom('lake-p-z');
+await runRoom('lake-s-z');

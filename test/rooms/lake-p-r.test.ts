@@ -1,3 +1,3 @@
 import { runRoom } from '../support/suites.js';
 
-await runRoom('lake-e-o');
+await runRoom('lake-p-r');

@@ -1,3 +1,3 @@
 import { runRoom } from '../support/suites.js';
 
-await runRoom('lake-a-d');
+await runRoom('lake-a-o');
