@@ -282,3 +282,89 @@ describe('recoverCommits', () => {
     expect((await stat(join(state, 'run-1.commit.json'))).isFile()).toBe(true);
   });
 });
+
+describe('a logged commit', () => {
+  /** A commit in the log, which is changed there. @returns The path of its file. */
+  async function altered(folder: string, change: (text: string) => string): Promise<{ readonly state: string; readonly path: string }> {
+    const { state, commit } = await prepared(folder);
+    await logCommit(state, commit);
+    const path = join(state, 'run-1.commit.json');
+    await writeFile(path, change(await readFile(path, 'utf8')));
+    return { state, path };
+  }
+
+  test('of an unknown version is refused by name, and nothing is touched', async () => {
+    const folder = await temporaryFolder();
+    const { state, path } = await altered(folder, (text) => text.replace(/"version": ?4/, '"version":5'));
+    const before = await filesBelow(folder);
+    const remedy = 'recover it with the version of leadstream that logged it (run --recover)';
+    await expect(recoverCommits(state, run)).rejects.toMatchObject({
+      code: 'E_STATE_VERSION',
+      exit: 1,
+      message: `${path} has version 5 of the redo log, but this leadstream has 4; ${remedy}; to abandon that commit, check its outputs and remove ${path}`,
+    });
+    expect(await filesBelow(folder)).toEqual(before);
+  });
+
+  test.each([
+    ['no end', /\}\s*$/, ''],
+    ['no version', /"version": ?4,/, ''],
+    ['no actions', /"actions":/, '"acts":'],
+    ['a store that nobody knows', /"store": ?"local-disk"/, '"store":"s3"'],
+    ['a word that nobody knows', /\{/, '{"urgent":true,'],
+    ['an action with a word that nobody knows', /"action":/, '"unless":"x","action":'],
+    ['an action that nobody knows', /"action": ?"rename"/, '"action":"complete-upload"'],
+    ['an action without a place', /"to":/, '"towards":'],
+  ])('with %s is taken for damaged, and nothing is touched', async (_what, part, other) => {
+    const folder = await temporaryFolder();
+    const { state, path } = await altered(folder, (text) => text.replace(part, other));
+    const before = await filesBelow(folder);
+    await expect(recoverCommits(state, run)).rejects.toMatchObject({
+      code: 'E_SINK_WRITE',
+      message: `${path} is not a logged commit, or is damaged; to abandon that commit, check its outputs and remove ${path}`,
+    });
+    expect(await filesBelow(folder)).toEqual(before);
+  });
+
+  test('that comes back to the log after its recovery changes nothing', async () => {
+    const folder = await temporaryFolder();
+    const { state, path } = await altered(folder, (text) => text);
+    const text = await readFile(path);
+    for (const _ of ['the recovery', 'when it is back']) {
+      expect((await recoverCommits(state, run)).map(({ runId }) => runId)).toEqual(['run-1']);
+      await expectCommitted(folder);
+      await writeFile(path, text, { mode: 0o600 });
+    }
+  });
+
+  test('is recovered as version 4 has it: renames, and the link of a table', async () => {
+    const folder = await temporaryFolder();
+    const redoLog = join(folder, 'state/redo-log');
+    await mkdir(redoLog, { recursive: true, mode: 0o700 });
+    await mkdir(join(folder, '.t.runs/run-1'), { recursive: true });
+    await writeFile(join(folder, '.a.csv.run-1.partial'), 'new');
+    await writeFile(join(folder, '.t.runs/run-1/part.parquet.partial'), 'part');
+    const sha256 = '11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437';
+    const text = `{
+  "version": 4,
+  "store": "local-disk",
+  "runId": "run-1",
+  "pipeline": "test",
+  "loggedAt": "2026-01-01T00:00:00.000Z",
+  "outputs": ["${folder}/a.csv", "${folder}/t"],
+  "actions": [
+    { "action": "rename", "from": "${folder}/.a.csv.run-1.partial", "to": "${folder}/a.csv", "file": { "bytes": 3, "sha256": "${sha256}" } },
+    { "action": "rename", "from": "${folder}/.t.runs/run-1/part.parquet.partial", "to": "${folder}/.t.runs/run-1/part.parquet" },
+    { "action": "link", "at": "${folder}/t", "to": ".t.runs/run-1", "draft": "${folder}/.t.runs/run-1.link" }
+  ],
+  "spent": [],
+  "counts": { "sources": {} }
+}
+`;
+    await writeFile(join(redoLog, 'run-1.commit.json'), text, { mode: 0o600 });
+    expect(await recoverCommits(redoLog, run)).toEqual([expect.objectContaining({ runId: 'run-1', counts: { sources: {} } })]);
+    expect(await readFile(join(folder, 'a.csv'), 'utf8')).toBe('new');
+    expect(await readFile(join(folder, 't/part.parquet'), 'utf8')).toBe('part');
+    expect(await readdir(redoLog)).toEqual([]);
+  });
+});
