@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { tableFiles, tableRuns, TableSets, verifyTable } from '../../src/lake/index.js';
 import { Pointer } from '../../src/lake/pointer.js';
@@ -10,16 +9,15 @@ import { loadPipelines } from '../../src/plan/index.js';
 import { compactTable, rollbackTable, runPipeline } from '../../src/run/index.js';
 import { parquetSink } from '../../src/sinks/parquet.js';
 import { isRemote, jsonIn, sha256Text, Stores } from '../../src/store/index.js';
-import { cli, startCli } from '../support/cli.js';
+import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
+import { killedBefore } from '../support/killed.js';
 import { pageOf } from '../support/pages.js';
 import { bucket } from '../support/seaweedfs.js';
 import { pipelineText, serviceOf } from '../support/services.js';
 import { column, elsewhere, facts, recording } from '../support/sinks.js';
 import { around } from '../support/stores.js';
 import { temporaryFolder } from '../support/temporary.js';
-
-const preload = fileURLToPath(new URL('../support/killed-in-folder.mjs', import.meta.url));
 
 interface Night {
   /** Ids of the rows of each collection. */
@@ -440,14 +438,8 @@ export function togetherKilledTests(): void {
       const pair = await Pair.new('this machine');
       await pair.published(night('1'));
       await writeFile(join(pair.folder, 'p.yaml'), pair.text({}));
-      const kill = { NODE_OPTIONS: `--import ${preload}`, KILL_IN: join(pair.path, '.current.runs/2-'), KILL_BEFORE: String(nth) };
-      const { process: child, finished } = startCli(['run', 'p.yaml', '--state-dir', 'state'], {
-        cwd: pair.folder,
-        env: { ...from.env, ...kill },
-      });
-      const { code } = await finished;
-      isKilled = child.signalCode === 'SIGKILL';
-      expect([nth, code]).toEqual([nth, isKilled ? null : 0]);
+      const below = join(pair.path, '.current.runs/2-');
+      isKilled = await killedBefore(nth, ['run', 'p.yaml', '--state-dir', 'state'], { cwd: pair.folder, env: from.env, below });
       expect(nth === 1 ? ['1: leads,users'] : isKilled ? ['1: leads,users', '2: leads,users'] : ['2: leads,users']).toContain(
         await pair.moment(),
       );

@@ -1,17 +1,15 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { tableFiles, verifyTable } from '../../src/lake/index.js';
 import { storeTable } from '../../src/lake/formats.js';
 import { Stores } from '../../src/store/index.js';
-import { cli, startCli } from '../support/cli.js';
+import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
+import { killedBefore } from '../support/killed.js';
 import { leads } from '../support/pipelines.js';
 import { pipelineText, serviceOf } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
-
-const preload = fileURLToPath(new URL('../support/killed-in-folder.mjs', import.meta.url));
 
 describe.each(['iceberg', 'delta'] as const)('a table of this machine (%s)', (kind) => {
   test('has the rows before or after a run that is killed before every fourth change of a file, and after the next run nothing of it', async () => {
@@ -41,12 +39,7 @@ to:
     for (let nth = 1, isKilled = true; isKilled; nth += 4) {
       const mark = `killed-${nth}`;
       await pipeline(mark);
-      const NODE_OPTIONS = `--import ${preload}`;
-      const env = { ...from.env, NODE_OPTIONS, KILL_IN: path, KILL_BEFORE: String(nth) };
-      const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env });
-      const { code, stderr } = await finished;
-      isKilled = child.signalCode === 'SIGKILL';
-      if (!isKilled) expect([nth, code, stderr]).toEqual([nth, 0, stderr]);
+      isKilled = await killedBefore(nth, ['run', 'p.yaml'], { cwd, env: from.env, below: path });
       const seen = await marks();
       expect([nth, isKilled ? [before, mark] : [mark]]).toEqual([nth, expect.arrayContaining([seen.mark])]);
       before = `next-${nth}`;
@@ -90,11 +83,7 @@ describe.each(['plain', 'iceberg', 'delta'] as const)('a table of this machine t
     };
     for (let count = 0; count < 3; count += 1) await night();
     for (let nth = 1, isKilled = true; isKilled; nth += 7) {
-      const env = { NODE_OPTIONS: `--import ${preload}`, KILL_IN: join(cwd, 'lake'), KILL_BEFORE: String(nth) };
-      const { process: child, finished } = startCli(['compact', 'lake/t'], { cwd, env });
-      const { code, stderr } = await finished;
-      isKilled = child.signalCode === 'SIGKILL';
-      if (!isKilled) expect([nth, code, stderr]).toEqual([nth, 0, stderr]);
+      isKilled = await killedBefore(nth, ['compact', 'lake/t'], { cwd, env: {}, below: join(cwd, 'lake') });
       await check(nth);
       await night();
       await check(nth);

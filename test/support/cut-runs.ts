@@ -46,7 +46,7 @@ export async function cutRuns(server: SeaweedFS, isPicked: (request: string) => 
   try {
     expect(await run(placed().at('x.csv'))).toBe('published');
     for (const [index, request] of [...proxy.requests].entries()) {
-      for (const kind of isPicked(request) ? (['cut', 'applied', 'late'] as const) : []) {
+      for (const kind of isPicked(request) ? (['cut', 'applied', 'refused', 'failed', 'late'] as const) : []) {
         const { at, store, read } = placed();
         await store.put('x.csv', 'old');
         let arrive: (value?: unknown) => void = () => {};

@@ -3,7 +3,8 @@ import { mkdir, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from '@jest/globals';
 import type { Row } from '../../src/core/index.js';
-import { RestCatalog, RunLog, StoreTable, tableAt, verifyTable } from '../../src/lake/index.js';
+import type { CatalogOptions } from '../../src/lake/iceberg/index.js';
+import { RestCatalog, RunLog, storeTable, verifyTable } from '../../src/lake/index.js';
 import type { ParquetOptions, SinkWriter } from '../../src/sinks/index.js';
 import { parquetSink } from '../../src/sinks/parquet.js';
 import { objectsAt, sha256File, Stores, type ObjectStore, type ObjectStores } from '../../src/store/index.js';
@@ -28,7 +29,7 @@ export class Tested {
     readonly kind: Kind,
     readonly path: string,
     readonly folder: string,
-    readonly catalog?: ParquetOptions['catalog'],
+    readonly catalog?: CatalogOptions,
   ) {}
 
   static async at(kind: Kind, place: Place): Promise<Tested> {
@@ -57,7 +58,11 @@ export class Tested {
   }
 
   get lastRun(): string {
-    return `run-${String(this.#runs).padStart(4, '0')}`;
+    return nameOf(this.#runs);
+  }
+
+  get nextRun(): string {
+    return nameOf(this.#runs + 1);
   }
 
   get log(): string {
@@ -93,21 +98,26 @@ export class Tested {
     return keys;
   }
 
+  /** The table by its kind, also where nothing is yet. */
+  get table() {
+    return storeTable(this.objects, this.kind, this.catalog && new RestCatalog(this.catalog));
+  }
+
   async version() {
-    const table = await tableAt(this.path, this.stores);
-    if (table instanceof StoreTable) return table.version();
-    throw new Error(`${this.path} is not a table on a store`);
+    const version = await this.table.format.load();
+    if (version === undefined) throw new Error(`${this.path} is not a table`);
+    return version;
   }
 
   /** The rows that readers of the current version see, as DuckDB reads its files. */
   async rows(): Promise<readonly string[]> {
-    const { files } = await this.version();
+    const { files = [] } = (await this.table.format.load()) ?? {};
     const copies = await temporaryFolder();
     const paths = files.map((_, index) => join(copies, `${index}.parquet`));
     for (const [index, { name }] of files.entries()) await this.objects.download(name, paths[index] ?? '');
     if (paths.length === 0) return [];
-    const found = await duckdb(`SELECT id FROM read_parquet([${paths.map((path) => `'${path}'`).join()}]) ORDER BY id`);
-    return found.map(({ id }) => String(id));
+    const found = await duckdb(`SELECT id FROM read_parquet([${paths.map((path) => `'${path}'`).join()}])`);
+    return found.map(({ id }) => String(id)).sort();
   }
 
   async check(): Promise<void> {
@@ -135,6 +145,10 @@ export class Tested {
       if (isMeant(key)) await this.objects.upload(key, { path, bytes: (await stat(path)).size, sha256: await sha256File(path) });
     }
   }
+}
+
+function nameOf(run: number): string {
+  return `run-${String(run).padStart(4, '0')}`;
 }
 
 /** `disk`: a folder of this machine as if it were a bucket. */
