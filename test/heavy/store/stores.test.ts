@@ -236,16 +236,17 @@ inSeaweedFS('the lock of an output on a store', (server) => {
     await store.put('.x.lock', held(stranger, new Date()));
     await expect(lockOutputs([at('x')], options())).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
 
-    await store.put('.x.lock', held(stranger, hourAgo()));
-    const beating = lockOutputs([at('x')], { ...options(), quietMs: 2_000 });
-    setTimeout(() => void store.put('.x.lock', held(stranger, hourAgo())), 100);
-    await expect(beating).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    let beat = store.put('.x.lock', held(stranger, hourAgo()));
+    await beat;
+    const beating = setInterval(() => (beat = store.put('.x.lock', held(stranger, hourAgo()))), 100);
+    await expect(lockOutputs([at('x')], { ...options(), quietMs: 2_000 })).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
 
     // Where nothing else tells that it beats.
     const { url: endpoint } = await cuttingProxy(server().endpoint, () => 'untagged');
     const untagged = lockOutputs([at('x')], { ...options(), quietMs: 1_000, stores: new Stores({ endpoint, single_writer: true }) });
-    setTimeout(() => void store.put('.x.lock', held(stranger, hourAgo())), 100);
     await expect(untagged).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    clearInterval(beating);
+    await beat;
 
     const stopping = new AbortController();
     const waiting = lockOutputs([at('x')], { ...options(), stores: new Stores({}, stopping.signal) });
