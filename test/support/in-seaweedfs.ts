@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe } from '@jest/globals';
 import { seaweedfs, type SeaweedFS, seaweedfsMissing } from './seaweedfs.js';
 
 /**
- * Declares a suite of tests that need the server, which the SDK finds in the environment of this process. Without it, the report shows them as skipped, and
- * says why.
+ * Declares a suite of tests that need the server, which the SDK finds in the environment of this process. Without it, the report shows that
+ * they are skipped, and why.
  */
 export function inSeaweedFS(title: string, body: (server: () => SeaweedFS) => void): void {
   (seaweedfsMissing === undefined ? describe : describe.skip)(`${title} (${seaweedfsMissing ?? 'SeaweedFS'})`, () => {

@@ -9,7 +9,8 @@ interface Place {
 }
 
 /**
- * Runs the built command in a process that ends as by `kill -9` right before one of the renames that publish its output, or of the changes below a folder.
+ * Runs the built command in a process that ends as by `kill -9` right before one of the renames that publish its output, or of the changes
+ * below a folder.
  *
  * @param nth Number of the rename or change, from 1.
  * @returns `false` if there are fewer, so that the command completed.

@@ -238,7 +238,7 @@ inSeaweedFS('the lock of an output on a store', (server) => {
 
     let beat = store.put('.x.lock', held(stranger, hourAgo()));
     await beat;
-    const beating = setInterval(() => (beat = store.put('.x.lock', held(stranger, hourAgo()))), 100);
+    const beating = setInterval(() => void (beat = store.put('.x.lock', held(stranger, hourAgo()))), 100);
     await expect(lockOutputs([at('x')], { ...options(), quietMs: 2_000 })).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
 
     // Where nothing else tells that it beats.

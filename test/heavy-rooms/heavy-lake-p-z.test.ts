@@ -1,3 +1,3 @@
 import { runRoom } from '../support/suites.js';
 
-await runRoom('heavy-lake-o-z');
+await runRoom('heavy-lake-p-z');
