@@ -47,20 +47,18 @@ test('unknown fields of bridges and links are taken for secret', () => {
   expect(collectionNames.filter((name) => collections[name].unknown === 'secret')).toEqual(['bridges', 'links']);
 });
 
-describe('the name of a column', () => {
-  test.each([
-    ['LEAD ACCEPTED', 'lead_accepted'],
-    ['PSID', 'psid'],
-    ['IPAddress', 'ip_address'],
-    ['TC_base64ApiKey', 'tc_base64_api_key'],
-    ['chomeURL', 'chome_url'],
-    ['  -- lead  id --', 'lead_id'],
-    ['2ndPhone', '2nd_phone'],
-    ['Größe', 'gr_e'],
-    ['', 'field'],
-    ['日本', 'field'],
-    ['__proto__', 'proto'],
-  ])('of the field %j is %s', (original, column) => {
-    expect(snakeCase(original)).toBe(column);
-  });
+test.each([
+  ['LEAD ACCEPTED', 'lead_accepted'],
+  ['PSID', 'psid'],
+  ['IPAddress', 'ip_address'],
+  ['TC_base64ApiKey', 'tc_base64_api_key'],
+  ['chomeURL', 'chome_url'],
+  ['  -- lead  id --', 'lead_id'],
+  ['2ndPhone', '2nd_phone'],
+  ['Größe', 'gr_e'],
+  ['', 'field'],
+  ['日本', 'field'],
+  ['__proto__', 'proto'],
+])('the name of a column of the field %j is %s', (original, column) => {
+  expect(snakeCase(original)).toBe(column);
 });

@@ -19,16 +19,14 @@ function notes() {
 }
 
 describe('events', () => {
-  describe('while nobody listens', () => {
-    test('no event is made', async () => {
-      const never = () => {
-        throw new Error('somebody asked for facts');
-      };
-      const silent = events();
-      silent.emit('page', never);
-      expect(await silent.during('commit', never, () => Promise.resolve(7))).toBe(7);
-      expect(await lastValueFrom(silent.during$('request', never, of(8), never))).toBe(8);
-    });
+  test('while nobody listens no event is made', async () => {
+    const never = () => {
+      throw new Error('somebody asked for facts');
+    };
+    const silent = events();
+    silent.emit('page', never);
+    expect(await silent.during('commit', never, () => Promise.resolve(7))).toBe(7);
+    expect(await lastValueFrom(silent.during$('request', never, of(8), never))).toBe(8);
   });
 
   describe('a moment', () => {
@@ -95,16 +93,14 @@ describe('events', () => {
     });
   });
 
-  describe('a watcher', () => {
-    test('of the whole process gets the events of every run, until it ends', () => {
-      const runs: string[] = [];
-      const end = watch({ page: ({ run }) => runs.push(run) });
-      const tell = (id: string) => new Events(id, createRedactor([])).emit('page', () => page);
-      ['a', 'b'].forEach(tell);
-      end();
-      tell('c');
-      expect(runs).toEqual(['a', 'b']);
-      expect(channel('leadstream:page').hasSubscribers).toBe(false);
-    });
+  test('a watcher of the whole process gets the events of every run, until it ends', () => {
+    const runs: string[] = [];
+    const end = watch({ page: ({ run }) => runs.push(run) });
+    const tell = (id: string) => new Events(id, createRedactor([])).emit('page', () => page);
+    ['a', 'b'].forEach(tell);
+    end();
+    tell('c');
+    expect(runs).toEqual(['a', 'b']);
+    expect(channel('leadstream:page').hasSubscribers).toBe(false);
   });
 });

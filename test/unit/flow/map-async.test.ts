@@ -36,12 +36,6 @@ describe('mapAsync', () => {
     expect(most).toBe(5);
   });
 
-  test('releases what it gives to an operator that keeps nothing', async () => {
-    const { pages$, released } = leasedPages([['a'], ['b']]);
-    await lastValueFrom(pages$.pipe(mapAsync(() => of([1]), 1)));
-    expect(released).toEqual([1, 2]);
-  });
-
   test('tells an error after the results of the pages before it', () => {
     marbles(({ cold, expectObservable }) => {
       const message = 'mapAsync: the function failed with a value of type string on page 2';

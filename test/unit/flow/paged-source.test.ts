@@ -113,15 +113,13 @@ describe('a paged read', () => {
     });
   });
 
-  describe('unsubscribe', () => {
-    test('aborts the requests in flight', async () => {
-      const list = countedFetch(listOf(100), 'hand');
-      const sink = hoard(pagedSource(list.fetch, { window: 8, concurrency: 3 }));
-      await turns();
-      sink.subscription.unsubscribe();
-      expect(list.aborted).toEqual([1, 2, 3]);
-      expect(list.inFlight()).toBe(0);
-    });
+  test('unsubscribe aborts the requests in flight', async () => {
+    const list = countedFetch(listOf(100), 'hand');
+    const sink = hoard(pagedSource(list.fetch, { window: 8, concurrency: 3 }));
+    await turns();
+    sink.subscription.unsubscribe();
+    expect(list.aborted).toEqual([1, 2, 3]);
+    expect(list.inFlight()).toBe(0);
   });
 
   describe('failure', () => {
@@ -161,17 +159,15 @@ describe('a paged read', () => {
     });
   });
 
-  describe('end of the list', () => {
-    test('goes on where whoever confirms it says so, and holds no more than the window', async () => {
-      const list = countedFetch(listOf(6), 'sync');
-      let claims = 0;
-      const pages$ = pagedSource((page) => (page > 3 && claims === 0 ? of([]) : list.fetch(page)), {
-        window: 2,
-        concurrency: 2,
-        confirmEnd: ({ page }) => of((claims += 1) === 1 ? page : undefined),
-      });
-      expect(await readAll(pages$)).toHaveLength(12);
-      expect(claims).toBe(2);
+  test('end of the list goes on where whoever confirms it says so, and holds no more than the window', async () => {
+    const list = countedFetch(listOf(6), 'sync');
+    let claims = 0;
+    const pages$ = pagedSource((page) => (page > 3 && claims === 0 ? of([]) : list.fetch(page)), {
+      window: 2,
+      concurrency: 2,
+      confirmEnd: ({ page }) => of((claims += 1) === 1 ? page : undefined),
     });
+    expect(await readAll(pages$)).toHaveLength(12);
+    expect(claims).toBe(2);
   });
 });

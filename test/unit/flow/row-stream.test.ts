@@ -5,21 +5,7 @@ import { from, lastValueFrom, of, tap, toArray } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Column, Row } from '../../../src/core/index.js';
 import { fromPages, mapRows, type RowStream, type Step } from '../../../src/flow/index.js';
-import {
-  aggregate,
-  cast,
-  dedupe,
-  derive,
-  explode,
-  filter,
-  join,
-  limit,
-  mask,
-  rename,
-  sample,
-  select,
-  sort,
-} from '../../../src/steps/index.js';
+import { aggregate, cast, dedupe, derive, explode, join, limit, mask, rename, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
 import { sample as sampleRow } from '../steps/support.js';
 
@@ -41,11 +27,7 @@ describe('columns travel through', () => {
   const [id, age, email, bridge] = before;
 
   test.each<[string, Step, readonly (string | undefined)[]]>([
-    ['filter', filter(() => true), before],
     ['dedupe', dedupe<Row>(['lead_id']), before],
-    ['sort', sort<Row>([{ field: 'age', type: 'integer' }]), before],
-    ['limit', limit(5), before],
-    ['sample', sample<Row>({ percent: 50, by: ['lead_id'] }), before],
     ['select', select<Row, string>(['email', 'age']), [email, age]],
     ['rename', rename<Row, { lead_id: 'id' }>({ lead_id: 'id' }), ['id text of text plain', age, email, bridge]],
     ['cast', cast<Row>({ age: 'integer' }), [id, 'age integer personal', email, bridge]],
@@ -95,11 +77,6 @@ describe('pipe', () => {
   const on = { bridge_id: 'id' };
   test.each<[string, () => unknown, string]>([
     ['fields that are not there', () => leads().pipe(select<Row, string>(['leadid'])), "select: unknown field 'leadid'"],
-    [
-      'a field that is gone',
-      () => leads().pipe(select<Row, string>(['lead_id']), sort<Row>([{ field: 'age' }])),
-      "sort: unknown field 'age'",
-    ],
     [
       'a field of the other side that is not there',
       () => leads().pipe(join<Row, Row, string, string>(bridges(), { on, as: 'b', select: ['titel'] })),

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createRedactor } from '../../../src/core/index.js';
 import { accountOf, credentialForms, credentialsProblem, keyOf, privacyAt, type Credentials } from '../../../src/http/credentials.js';
-import { authShape } from '../../../src/plan/spec.js';
 
 const key = 'key-of-the-test';
 const withKey = (credentials: Credentials, other: string): Credentials => ({ ...credentials, [keyOf(credentials).field]: other });
@@ -15,12 +14,6 @@ const samples = {
 };
 
 describe.each(Object.entries(samples))('%s', (_name, credentials) => {
-  test('is taken in code and in a file', () => {
-    expect(credentialsProblem(credentials)).toBeUndefined();
-    expect(authShape().parse(credentials)).toEqual(credentials);
-    expect(keyOf(credentials).problem).toBeUndefined();
-  });
-
   test('puts nothing on the wire that is not redacted, but for what is withheld by its place', () => {
     const wire = accountOf(credentials);
     expect(Object.keys(wire).length).toBeGreaterThan(0);
@@ -34,16 +27,6 @@ describe.each(Object.entries(samples))('%s', (_name, credentials) => {
     expect(accountOf(other)).not.toEqual(accountOf(credentials));
     expect(withKey(other, key)).toEqual(credentials);
     expect(credentialsProblem(other)).toBeUndefined();
-  });
-
-  test('is refused with a key that is none, by the field of the key', () => {
-    const short = withKey(credentials, 'short');
-    expect(credentialsProblem(short)).toContain(`${keyOf(credentials).field} is shorter than 8 characters`);
-    expect(keyOf(short)).toEqual({
-      field: keyOf(credentials).field,
-      value: 'short',
-      problem: expect.stringContaining('is shorter than 8'),
-    });
   });
 });
 

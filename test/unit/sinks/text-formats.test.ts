@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { format, writeToBuffer } from 'fast-csv';
 import fc from 'fast-check';
 import { CsvFormat } from '../../../src/sinks/csv.js';
@@ -22,38 +22,34 @@ const table = fc
     return fc.record({ names: fc.constant(names), pages: fc.array(fc.array(row, { maxLength: 5 }), { maxLength: 3 }) });
   });
 
-describe('CSV', () => {
-  test('makes the bytes that fast-csv makes of the same cells, and of disarmed ones', async () => {
-    await fc.assert(
-      fc.asyncProperty(table, delimiter, fc.boolean(), fc.boolean(), async ({ names, pages }, delimiter, bom, escape_formulas) => {
-        const disarmed = (text: string | null) => (escape_formulas ? (text?.replace(/^[=+\-@\t\r]/, "'$&") ?? null) : text);
-        const cells = [names, ...pages.flat()].map((row) => row.map(disarmed));
-        const theirs = await writeToBuffer(cells, {
-          delimiter,
-          headers: false,
-          quoteColumns: names.length === 1,
-          includeEndRowDelimiter: true,
-          writeBOM: bom,
-        });
-        const ours = new CsvFormat(names.map(textColumn), { delimiter, bom, escape_formulas }, format);
-        expect(output(ours, names.length, pages)).toEqual(theirs);
-      }),
-      { numRuns: 60 },
-    );
-  });
+test('CSV makes the bytes that fast-csv makes of the same cells, and of disarmed ones', async () => {
+  await fc.assert(
+    fc.asyncProperty(table, delimiter, fc.boolean(), fc.boolean(), async ({ names, pages }, delimiter, bom, escape_formulas) => {
+      const disarmed = (text: string | null) => (escape_formulas ? (text?.replace(/^[=+\-@\t\r]/, "'$&") ?? null) : text);
+      const cells = [names, ...pages.flat()].map((row) => row.map(disarmed));
+      const theirs = await writeToBuffer(cells, {
+        delimiter,
+        headers: false,
+        quoteColumns: names.length === 1,
+        includeEndRowDelimiter: true,
+        writeBOM: bom,
+      });
+      const ours = new CsvFormat(names.map(textColumn), { delimiter, bom, escape_formulas }, format);
+      expect(output(ours, names.length, pages)).toEqual(theirs);
+    }),
+    { numRuns: 60 },
+  );
 });
 
-describe('NDJSON', () => {
-  test('makes the texts that JSON.stringify makes', async () => {
-    await fc.assert(
-      fc.asyncProperty(table, async ({ names, pages }) => {
-        const lines = pages
-          .flat()
-          .map((row) => `{${row.map((text, index) => `${JSON.stringify(names[index])}:${JSON.stringify(text)}`).join(',')}}\n`);
-        expect(String(output(new NdjsonFormat(names.map(textColumn)), names.length, pages))).toBe(lines.join(''));
-      }),
-    );
-  });
+test('NDJSON makes the texts that JSON.stringify makes', async () => {
+  await fc.assert(
+    fc.asyncProperty(table, async ({ names, pages }) => {
+      const lines = pages
+        .flat()
+        .map((row) => `{${row.map((text, index) => `${JSON.stringify(names[index])}:${JSON.stringify(text)}`).join(',')}}\n`);
+      expect(String(output(new NdjsonFormat(names.map(textColumn)), names.length, pages))).toBe(lines.join(''));
+    }),
+  );
 });
 
 function textColumn(name: string): OutputColumn {

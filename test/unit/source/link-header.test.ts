@@ -51,13 +51,10 @@ test.each([
   expect(() => nextLinkIn(header, 'page 1')).toThrow(expect.objectContaining(refused));
 });
 
-test('reads a header of any length in time in proportion to it', () => {
+test('reads a header of any length, which a search that begins anew at each place would never end', () => {
   for (const part of ['<a>; ', '<a>;rel="', '<a>; x = ', '<a>;;', '<', ', ', '\\'])
-    for (const header of [part.repeat(20_000), `<a>; rel="${part.repeat(20_000)}`]) {
-      const before = performance.now();
+    for (const header of [part.repeat(400_000), `<a>; rel="${part.repeat(400_000)}`])
       expect(() => nextLinkIn(header, 'page 1')).not.toThrow(RangeError);
-      expect(performance.now() - before).toBeLessThan(500);
-    }
 });
 
 test('takes the first link of that relation among any others', () => {

@@ -238,31 +238,20 @@ describe('aggregate in a file', () => {
 
   test.each([
     ['count(lead_status)', 'count takes a condition, which is true or false, but this is text'],
-    ['count(*)', 'expression: '],
     ['median(age)', "unknown aggregate 'median'; there are count, count_distinct, sum, min, max, avg"],
     ['sum(campaign_id)', 'sum takes numbers, but this is text; write sum(num(…))'],
-    ['count() / 2', 'a result is a single aggregate call'],
     ['sum(num(age)) / count(email)', 'expression: '],
-    ['count(email, uid)', 'expression: '],
     ['max(emial)', "unknown field 'emial'"],
-    ["count(lead_status = 'sold')", 'expression: '],
   ])('refuses %s with what is wrong', (call, message) => {
     expect(problems({ compute: { n: call } })).toEqual([['compute.n', expect.stringContaining(message)]]);
   });
 
-  test('refuses names that come twice, none at all, and fields that there are not', () => {
+  test('refuses names that come twice, and fields that there are not', () => {
     expect(problems({ by: ['uid', 'uid', 'month'], compute: { uid: 'count()' } })).toEqual([
       ['by.1', expect.stringContaining("field 'uid' is listed twice")],
       ['by.2', expect.stringContaining("unknown field 'month'")],
       ['compute.uid', "'uid' is a field under by; give the result another name"],
     ]);
-    for (const config of [
-      { by: ['uid'] },
-      { by: ['uid'], compute: {} },
-      { compute: { n: 'count()' }, memory: '10kB' },
-      { compute: { 'N n': 'count()' } },
-    ])
-      expect(steps.aggregate.config().safeParse(config).success).toBe(false);
   });
 
   test('declares the types and who may see the results', () => {

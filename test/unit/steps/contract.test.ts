@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { collections, columnsOf, withheldOf } from '../../../src/collections/index.js';
+import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Column, Row, DeclaredType } from '../../../src/core/index.js';
 import type { StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import { leasedPages } from '../../support/pages.js';
-import { leads, opened, pages, pagesFor, parsed, planned, runtime, settled, through } from './support.js';
+import { leads, opened, pages, pagesFor, planned, runtime, settled, through } from './support.js';
 
 const definitions: readonly StepDefinition[] = Object.values(steps);
 const input = columnsOf(collections.leads);
@@ -228,20 +228,4 @@ test.each([
   const definition: StepDefinition = steps[name];
   const left = input.filter((column) => column.name !== 'lead_id');
   expect(planned(definition, config, left).problems.map((problem) => problem.path)).toContainEqual(path);
-});
-
-test('every step says why a credential-like field is not there', () => {
-  const problems: string[] = [];
-  const plan = {
-    collection: collections.bridges,
-    collections,
-    withheld: withheldOf(collections.bridges),
-    problem: (_path: unknown, message: string) => {
-      problems.push(message);
-    },
-    unset: () => {},
-    warn: () => {},
-  };
-  steps.select.columns(parsed(steps.select, ['crm_key']), columnsOf(collections.bridges), plan);
-  expect(problems).toEqual(["field 'crm_key' is withheld because it is credential-like; name it under reveal to use it"]);
 });

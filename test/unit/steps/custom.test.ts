@@ -77,16 +77,14 @@ describe('a step of a program', () => {
   });
 });
 
-describe('a step of a program is refused at once', () => {
-  const same = () => (row: Row) => row;
+const same = () => (row: Row) => row;
 
-  test.each<[string, () => unknown, string]>([
-    ['for a name that files cannot have', () => defineStep('In Euro', { open: same }), 'the name of a step must be made of a-z, 0-9 and _'],
-    ['for options that are wrong', () => scaled({ field: 'age', by: -1 }), 'scaled: by: Too small'],
-    ['for a field that the rows do not have', () => leads().pipe(scaled({ field: 'agee', by: 1 })), "unknown field 'agee'"],
-  ])('%s', (_what, work, message) => {
-    expect(work).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(message) }));
-  });
+test.each<[string, () => unknown, string]>([
+  ['for a name that files cannot have', () => defineStep('In Euro', { open: same }), 'the name of a step must be made of a-z, 0-9 and _'],
+  ['for options that are wrong', () => scaled({ field: 'age', by: -1 }), 'scaled: by: Too small'],
+  ['for a field that the rows do not have', () => leads().pipe(scaled({ field: 'agee', by: 1 })), "unknown field 'agee'"],
+])('a step of a program is refused at once %s', (_what, work, message) => {
+  expect(work).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG', message: expect.stringContaining(message) }));
 });
 
 describe('a step of a program fails with the row, and says what to do', () => {

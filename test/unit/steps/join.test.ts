@@ -199,16 +199,6 @@ describe('join', () => {
       });
     });
 
-    test('give a row each under pick: all, in the order read', async () => {
-      const left = [{ id: '1' }, { id: '2' }];
-      expect(await joined(left, right, { pick: 'all' })).toEqual([
-        { id: '1', b_v: 'a' },
-        { id: '1', b_v: 'b' },
-        { id: '2', b_v: null },
-      ]);
-      expect(await tallyOf(left, right, { pick: 'all' })).toMatchObject({ expanded: 1, matched: 1, missed: 1 });
-    });
-
     test('compare whole numbers beyond 2^53 exactly', async () => {
       const rows = [
         { n: '9007199254740993', v: 'more' },

@@ -36,8 +36,7 @@ test('leaves the source, which aborts its requests in flight and asks for no mor
       return new Observable<never>(() => () => (aborted += 1));
     });
   const source$ = pagedSource(fetch, { window: 4, concurrency: 3 });
-  const got = await lastValueFrom(source$.pipe(limit(20), rows(), toArray()));
-  expect(got).toHaveLength(20);
+  expect(await lastValueFrom(source$.pipe(limit(20), rows(), toArray()))).toHaveLength(20);
   expect(asked.length).toBeLessThan(6);
   expect(aborted).toBe(asked.length - 2);
 });

@@ -22,18 +22,6 @@ test.each([undefined, '', 'fifteen letters'])('hmac refuses %j as its key', (key
   expect(() => mask<Row>({ v: 'hmac' }, { hmacKey: key })).toThrow(expect.objectContaining({ code: 'E_STEP_CONFIG' }));
 });
 
-describe('hmac in a file', () => {
-  const problem = { path: ['email'], message: 'hmac needs LEADSTREAM_HMAC_KEY with at least 16 characters' };
-
-  test.each([undefined, '', 'fifteen letters'])('is a problem with the key %j, before anything is fetched', (hmacKey) => {
-    expect(planned(steps.mask, { uid: 'redact', email: 'hmac' }, undefined, { hmacKey }).problems).toEqual([problem]);
-  });
-});
-
-test('a pipeline that wants hmac without a key does not open', () => {
-  expect(() => opened(steps.mask, { email: 'hmac' }, runtime({ hmacKey: undefined }))).toThrow(/the option hmacKey/);
-});
-
 test.each([
   ['2125550142', '******0142'],
   ['12345', '*2345'],

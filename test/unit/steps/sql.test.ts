@@ -27,36 +27,25 @@ const refused: readonly (readonly [query: string, problem: RegExp])[] = [
   ['PIVOT rows ON lead_status USING count(*)', /one SELECT statement; PIVOT needs a list/],
   ["INSERT INTO rows (uid) VALUES ('1')", /rows is not an table/],
   ["COPY rows TO 'rows.csv'", /disabled by configuration/],
-  ['DESCRIBE rows', /must be a SELECT/],
-  ['SELECT emial FROM rows', /"emial" not found/],
   ['SELECT id FROM leads', /leads/],
   ["SELECT * FROM read_csv('/etc/passwd')", /disabled/],
   ["SELECT * FROM '/etc/passwd'", /does not exist/],
   ['SELECT name FROM duckdb_settings()', /only table is rows/],
   ['SELECT table_name FROM information_schema.tables', /only table is rows/],
   ['SELECT uid FROM rows USING SAMPLE 5', /sample/],
-  ['SELECT uid FROM rows TABLESAMPLE 50%', /sample/],
   ['SELECT random() AS r FROM rows', /random does not give the same/],
-  ['SELECT uid FROM rows ORDER BY uuid()', /uuid does not give the same/],
-  ['SELECT current_time::VARCHAR AS t', /current_time does not give the same/],
-  ['SELECT age(timestamp)::VARCHAR AS t FROM rows', /age does not give the same/],
   ["SELECT current_setting('temp_directory') AS t", /current_setting/],
   ['SELECT system.main.now() AS t', /without a catalog/],
-  ['SELECT system.now() AS t', /without a catalog/],
-  ['SELECT pg_conf_load_time() AS t', /pg_conf_load_time does not give the same/],
   ['SELECT current_localtime()::VARCHAR AS t', /current_localtime does not give the same/],
   ["SELECT list_aggr(list(age), 'reservoir_quantile', 0.5) AS t FROM rows", /reservoir_quantile does not give the same/],
-  ['SELECT vector_type(uid) AS t FROM rows', /vector_type does not give the same/],
   ['SELECT setting FROM pg_settings WHERE (WITH pg_settings AS (SELECT 1 AS a) SELECT a FROM pg_settings) = 1', /not pg_settings/],
   ['SELECT rowid AS t FROM rows', /"rowid" not found/],
   ['PRAGMA database_list', /syntax error at or near "PRAGMA"/],
-  ['; SELECT 1 AS t', /syntax error at or near ";"/],
   ['SELECT $1 AS t', /parameters/],
   ['SELECT count(*) FROM rows', /name the column count_star\(\) with AS/],
   ['SELECT uid, uid FROM rows', /two columns are named uid/],
   ['SELECT uid AS "Uid" FROM rows', /only a-z/],
   ['SELECT list(uid) AS uids FROM rows', /uids is of type VARCHAR\[\]; cast it to/],
-  ['SELECT INTERVAL 1 DAY AS day FROM rows', /of type INTERVAL/],
   ["SELECT timestamp AT TIME ZONE 'Europe/Berlin' AS t FROM rows", /^the column t is a time of day without its zone.* turn it back/],
   ["SELECT date_trunc('day', timezone('Asia/Tokyo', timestamp))::TIMESTAMP_S AS t FROM rows", /the column t is a time of day without/],
   ['SELECT (timestamp AT TIME ZONE lower(email))::TIMESTAMP_NS AS t FROM rows', /the column t is a time of day without/],
@@ -150,7 +139,6 @@ describe('a query', () => {
     ['SELECT x AS n FROM rows r(x)', leads.length],
     ['SELECT #1 AS n FROM rows', leads.length],
     ['SELECT length(r::VARCHAR) AS n FROM rows r', leads.length],
-    ['SELECT length(rows::VARCHAR) AS n FROM rows', leads.length],
     ['SELECT length(main.rows::VARCHAR) AS n FROM rows', leads.length],
   ])('%s reads all columns, though it names none', async (query, count) => {
     // Null is not equal to null, so no row joins itself.
@@ -207,10 +195,8 @@ describe('a query', () => {
     expect(String(failure)).not.toContain('secret');
     const disguised = run('SELECT email::INTEGER AS a FROM rows', [{ ...lead, email: 'x: Secret Error: x' }]);
     await expect(disguised).rejects.toMatchObject({ message: expect.stringContaining('rows: Conversion Error;') });
-    const [context, none] = [
-      runtime({ firstStart }),
-      ["'inf'::DOUBLE", "'infinity'::TIMESTAMP", "'-infinity'::DATE", "'infinity'::TIMESTAMPTZ"],
-    ];
+    const context = runtime({ firstStart });
+    const none = ["'inf'::DOUBLE", "'infinity'::TIMESTAMP", "'-infinity'::DATE", "'infinity'::TIMESTAMPTZ"];
     none.push(
       "'infinity'::TIMESTAMP_NS",
       "TIMESTAMP '12024-01-01'",
