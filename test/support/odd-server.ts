@@ -144,6 +144,17 @@ export async function withClient(
   }
 }
 
+/** Runs a test with such a client of a server with the given handler. */
+export function withClientOf(
+  handler: Handler,
+  options: Partial<ClientOptions>,
+  test: (client: ServiceClient, seen: { readonly requests: readonly URL[]; readonly notices: readonly RetryEvent[] }) => Promise<void>,
+): Promise<void> {
+  return withServer(handler, ({ url, requests }) =>
+    withClient({ baseUrl: url, ...options }, (client, notices) => test(client, { requests, notices })),
+  );
+}
+
 /** Returns the error with which reading the first page of leads fails. */
 export async function failureOf(client: ServiceClient): Promise<SourceError> {
   const outcome: unknown = await lastValueFrom(list(client.reader(collections.leads), 1)).catch((error: unknown) => error);
@@ -161,13 +172,11 @@ interface FailedRead {
 /** Reads leads from a server with the given handler, and expects a failure that reveals no credential. */
 export async function failedRead(handler: Handler, options: Partial<ClientOptions> = {}): Promise<FailedRead> {
   let read: FailedRead | undefined;
-  await withServer(handler, async ({ url, requests }) => {
-    await withClient({ baseUrl: url, ...options }, async (client, notices) => {
-      const error = await failureOf(client);
-      expectDiscreet(error);
-      for (const notice of notices) expectDiscreet(notice);
-      read = { error, requests: requests.length, notices };
-    });
+  await withClientOf(handler, options, async (client, { requests, notices }) => {
+    const error = await failureOf(client);
+    expectDiscreet(error);
+    for (const notice of notices) expectDiscreet(notice);
+    read = { error, requests: requests.length, notices };
   });
   if (!read) throw new Error('no failure');
   return read;

@@ -51,13 +51,7 @@ test.each<[string, Handler, string, string]>([
 
 /** Lists that are not as they are declared. */
 test.each<[string, Handler, string, string, string]>([
-  [
-    'another place of the cursor',
-    byCursor(orders(333)),
-    cursor.replace('/paging/next', '/paging/nxt'),
-    'declared_list',
-    'without a cursor to the others',
-  ],
+  ['no cursor there', byCursor(orders(333)), cursor.replace('/paging/next', '/paging/nxt'), 'declared_list', 'without a cursor'],
   ['a link to another origin', byLink(orders(333), () => 'https://elsewhere.example/v2/orders'), link, 'reachable', 'another origin'],
   ['another first page', byPage(orders(333), 0), page, 'declared_list', 'page 0 has rows that page 1 does not have'],
   [

@@ -1,10 +1,10 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
-import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
+import { createClient, type ClientOptions, type ServiceClient } from '../../../src/source/fetch/client.js';
 import type { Credentials } from '../../../src/http/index.js';
 import { generate, startService, type RunningService, type RequestEntry } from '../../../src/service/index.js';
-import { answer, inTurn, json, oddKey, withClient, withServer, type Handler, list } from '../../support/odd-server.js';
+import { answer, inTurn, json, list, oddKey, withClient, withClientOf, withServer, type Handler } from '../../support/odd-server.js';
 
 const account = { uid: '7', key: 'pair key', restApiKey: oddKey };
 const source = generate({ leads: 70, bridges: 5, links: 40, users: 6, seed: 3 });
@@ -19,7 +19,13 @@ async function withService(test: (service: RunningService, log: readonly Request
   }
 }
 
-const sentIds = (log: readonly RequestEntry[]): readonly (string | null)[] => log.map(({ id }) => id);
+/** Runs a test with a client of that service. */
+function withServiceClient(
+  options: Partial<ClientOptions>,
+  test: (client: ServiceClient, log: readonly RequestEntry[]) => Promise<void>,
+): Promise<void> {
+  return withService(({ url }, log) => withClient({ baseUrl: url, ...options }, (client) => test(client, log)));
+}
 
 describe('list', () => {
   test('asks for 30 rows a page by itself and for the limit that is set', async () => {
@@ -34,11 +40,9 @@ describe('list', () => {
   });
 
   test('sends no page parameters for links, whose list has no pages', async () => {
-    await withServer(json([]), async ({ url, requests }) => {
-      await withClient({ baseUrl: url }, async (client) => {
-        await lastValueFrom(list(client.reader(collections.links), 1));
-        expect([...(requests[0]?.searchParams.keys() ?? [])]).toEqual(['rest_api_key']);
-      });
+    await withClientOf(json([]), {}, async (client, { requests }) => {
+      await lastValueFrom(list(client.reader(collections.links), 1));
+      expect([...(requests[0]?.searchParams.keys() ?? [])]).toEqual(['rest_api_key']);
     });
   });
 
@@ -53,33 +57,28 @@ describe('list', () => {
 });
 
 describe('find', () => {
-  const found = (body: Handler, id = '5') => {
+  const found = async (body: Handler) => {
     let result: readonly unknown[] | undefined;
-    return withServer(body, async ({ url }) => {
-      await withClient({ baseUrl: url }, async (client) => {
-        result = await lastValueFrom(client.reader(collections.users).find(id));
-      });
-    }).then(() => result);
+    await withClientOf(body, {}, async (client) => {
+      result = await lastValueFrom(client.reader(collections.users).find('5'));
+    });
+    return result;
   };
   const user = { uid: '5', email: 'a@b.c', affid: '1' };
 
   test('reads the record of an identifier', async () => {
-    await withService(async ({ url }) => {
-      await withClient({ baseUrl: url }, async (client) => {
-        const [lead] = await lastValueFrom(list(client.reader(collections.leads), 1));
-        expect(await lastValueFrom(client.reader(collections.leads).find(lead?.lead_id ?? ''))).toEqual([lead]);
-      });
+    await withServiceClient({}, async (client) => {
+      const [lead] = await lastValueFrom(list(client.reader(collections.leads), 1));
+      expect(await lastValueFrom(client.reader(collections.leads).find(lead?.lead_id ?? ''))).toEqual([lead]);
     });
   });
 
   test('reads all entries of an area code', async () => {
-    await withService(async ({ url }) => {
-      await withClient({ baseUrl: url, limit: 1 }, async (client) => {
-        const [entry] = await lastValueFrom(list(client.reader(collections.areacodes), 1));
-        const entries = await lastValueFrom(client.reader(collections.areacodes).find(entry?.area_code ?? ''));
-        expect(entries.length).toBeGreaterThan(1);
-        expect(new Set(entries.map(({ area_code }) => area_code))).toEqual(new Set([entry?.area_code]));
-      });
+    await withServiceClient({ limit: 1 }, async (client) => {
+      const [entry] = await lastValueFrom(list(client.reader(collections.areacodes), 1));
+      const entries = await lastValueFrom(client.reader(collections.areacodes).find(entry?.area_code ?? ''));
+      expect(entries.length).toBeGreaterThan(1);
+      expect(new Set(entries.map(({ area_code }) => area_code))).toEqual(new Set([entry?.area_code]));
     });
   });
 
@@ -103,23 +102,19 @@ describe('find', () => {
   });
 
   test.each(['', '.', '..', '...', '\ud800'])('never sends the identifier %j', async (id) => {
-    await withService(async ({ url }, log) => {
-      await withClient({ baseUrl: url }, async (client) => {
-        await expect(lastValueFrom(client.reader(collections.leads).find(id))).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED' });
-        expect(log).toEqual([]);
-      });
+    await withServiceClient({}, async (client, log) => {
+      await expect(lastValueFrom(client.reader(collections.leads).find(id))).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED' });
+      expect(log).toEqual([]);
     });
   });
 
   test.each(['a/b', 'ü', '%2e', '%2e%2e', '../users', 'a?b#c', 'a b+c', '..\\', '😀'])(
     'sends %j as one segment of the path',
     async (id) => {
-      await withService(async ({ url }, log) => {
-        await withClient({ baseUrl: url }, async (client) => {
-          expect(await lastValueFrom(client.reader(collections.leads).find(id))).toEqual([]);
-          expect(sentIds(log)).toEqual([id]);
-          expect(log[0]?.collection).toBe('leads');
-        });
+      await withServiceClient({}, async (client, log) => {
+        expect(await lastValueFrom(client.reader(collections.leads).find(id))).toEqual([]);
+        expect(log.map((entry) => entry.id)).toEqual([id]);
+        expect(log[0]?.collection).toBe('leads');
       });
     },
   );
@@ -136,32 +131,26 @@ describe('the two paths of area codes', () => {
     );
 
   test('falls back to the singular on 404 and remembers it', async () => {
-    await withServer(singular, async ({ url, requests }) => {
-      await withClient({ baseUrl: url }, async (client) => {
-        for (const page of [1, 2]) expect(await lastValueFrom(list(client.reader(collections.areacodes), page))).toMatchObject([entry]);
-        expect(await lastValueFrom(client.reader(collections.areacodes).find('212'))).toMatchObject([entry]);
-        const paths = requests.map(({ pathname }) => pathname);
-        expect(paths).toEqual(['/api/areacodes', '/api/areacode', '/api/areacode', '/api/areacode/212']);
-      });
+    await withClientOf(singular, {}, async (client, { requests }) => {
+      for (const page of [1, 2]) expect(await lastValueFrom(list(client.reader(collections.areacodes), page))).toMatchObject([entry]);
+      expect(await lastValueFrom(client.reader(collections.areacodes).find('212'))).toMatchObject([entry]);
+      const paths = requests.map(({ pathname }) => pathname);
+      expect(paths).toEqual(['/api/areacodes', '/api/areacode', '/api/areacode', '/api/areacode/212']);
     });
   });
 
   test('stays with the plural once it answered', async () => {
-    await withServer(inTurn(json([entry]), answer(404)), async ({ url, requests }) => {
-      await withClient({ baseUrl: url }, async (client) => {
-        await lastValueFrom(list(client.reader(collections.areacodes), 1));
-        expect(await lastValueFrom(client.reader(collections.areacodes).find('999'))).toEqual([]);
-        expect(requests.map(({ pathname }) => pathname)).toEqual(['/api/areacodes', '/api/areacodes/999']);
-      });
+    await withClientOf(inTurn(json([entry]), answer(404)), {}, async (client, { requests }) => {
+      await lastValueFrom(list(client.reader(collections.areacodes), 1));
+      expect(await lastValueFrom(client.reader(collections.areacodes).find('999'))).toEqual([]);
+      expect(requests.map(({ pathname }) => pathname)).toEqual(['/api/areacodes', '/api/areacodes/999']);
     });
   });
 
   test('refuses the list when neither path is there', async () => {
-    await withServer(answer(404), async ({ url }) => {
-      await withClient({ baseUrl: url }, async (client) => {
-        const listed = lastValueFrom(list(client.reader(collections.areacodes), 1));
-        await expect(listed).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED', status: 404, kind: 'permanent' });
-      });
+    await withClientOf(answer(404), {}, async (client) => {
+      const listed = lastValueFrom(list(client.reader(collections.areacodes), 1));
+      await expect(listed).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED', status: 404, kind: 'permanent' });
     });
   });
 });

@@ -21,14 +21,6 @@ describe('faults', () => {
     });
   });
 
-  test('delay an answer', async () => {
-    await withService({ faults: ['delay=150'] }, async (service) => {
-      const started = performance.now();
-      expect(await rowsAt(service, 'leads')).toHaveLength(30);
-      expect(performance.now() - started).toBeGreaterThan(140);
-    });
-  });
-
   test('cut a body in the middle', async () => {
     await withService({ faults: ['cut'] }, async (service) => {
       const answer = await ask(service, 'page=1');
@@ -66,19 +58,7 @@ describe('faults', () => {
     });
   });
 
-  test.each([
-    'hang',
-    '600',
-    '503=soon',
-    'cut=5',
-    'delay',
-    'delay=1e3',
-    '500@pages=3',
-    '500@page=x',
-    '500@page=3,',
-    '500@times=',
-    '__proto__',
-  ])('are refused when wrong: %s', async (fault) => {
+  test.each(['503=soon', 'delay', '500@pages=3', '500@page=x', '__proto__'])('are refused when wrong: %s', async (fault) => {
     const starting = startService({ source: generate(small()), accounts: [account], faults: [fault] });
     await expect(starting).rejects.toMatchObject({
       code: 'E_USAGE',
