@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, toArray } from 'rxjs';
-import { connect, defineCollection, SourceError } from '../../../src/index.js';
+import { connect, defineCollection } from '../../../src/index.js';
 import { byCursor, isMore, orders as records, ownServer, send, slice } from '../../support/own-server.js';
 
 const orders = defineCollection('orders', {
@@ -30,8 +30,7 @@ describe('a program reads a collection of its own', () => {
       ['email', 'text'],
       ['city', 'text'],
     ]);
-    const page = await firstValueFrom(stream.pages$);
-    expect(page).toMatchObject({ number: 1, rows: { length: 10 } });
+    expect(await firstValueFrom(stream.pages$)).toMatchObject({ number: 1, rows: { length: 10 } });
     await service.close();
   });
 
@@ -58,33 +57,3 @@ describe('a program reads a collection of its own', () => {
     await service.close();
   });
 });
-
-describe('what a program declares wrongly is refused at once', () => {
-  const base = { path: '/orders', key: ['no'], paging: { scheme: 'none' }, fields: { no: 'text' } };
-  const define = defineCollection as unknown as (name: string, declaration: unknown) => typeof orders;
-
-  test.each([
-    ['a declaration without a key', { ...base, key: undefined }, /^collection orders: 'key' is missing/],
-    ['a credential among the parameters', { ...base, query: { token: 'a-literal-token' } }, /'token' is named like a credential/],
-  ])('%s', (_, declaration, message) => {
-    const failure = thrown(() => define('orders', declaration));
-    expect(failure).toMatchObject({ code: 'E_SOURCE_CONFIG', exit: 78, message: expect.stringMatching(message) });
-    expect(failure.message).not.toContain('a-literal-token');
-  });
-
-  test('a name that nobody declared', async () => {
-    const service = connect({ auth, baseUrl: 'http://127.0.0.1:9', collections: [orders] });
-    expect(() => service.collection('order' as never)).toThrow("unknown collection 'order'");
-    await service.close();
-  });
-});
-
-function thrown(work: () => unknown): SourceError {
-  try {
-    work();
-  } catch (failure) {
-    if (failure instanceof SourceError) return failure;
-    throw failure;
-  }
-  throw new Error('nothing was thrown');
-}

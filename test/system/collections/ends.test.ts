@@ -221,19 +221,6 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
     }
   });
 
-  test.each([[0], [-1], [true], [[]], [{}], [{ to: 'somebody' }]])('is not a cursor that is %j, which is requested again', async (next) => {
-    const wrong = changed(({ data }) => ({ data, paging: { next } }));
-    const once = await ownServer(outage(byCursor(orders(40)), 1, 0, wrong));
-    const folder = await temporaryFolder();
-    expect(await runOwn(once, ownText(cursor, file('off')), folder)).toMatchObject({ read: 40 });
-    const always = await ownServer(wrong(byCursor(orders(40))));
-    await expect(runOwn(always, ownText(cursor, file('off')), await temporaryFolder())).rejects.toMatchObject({
-      code: 'E_SOURCE_CURSOR',
-      exit: 69,
-      message: expect.stringContaining('the value at /paging/next is not a cursor'),
-    });
-  });
-
   test('is never a page whose last row lacks the field after which the list continues', async () => {
     const rows = orders(40).map((row) => (row.no === 20 ? { ...row, total: null } : row));
     const server = await ownServer((response, url) => {
@@ -262,14 +249,6 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
     const server = await ownServer(changed((body) => ({ code: 20_000, ...body }))(byOffset(orders(30))));
     expect(await runOwn(server, ownText(offset, file('check')), await temporaryFolder())).toMatchObject({ read: 30, warnings: [] });
   });
-
-  test('with an error in place of the list is an error', async () => {
-    const offset = `${key}\n    rows: /items\n    end: no_rows\n    paging: { scheme: offset, param: skip, limit: top }`;
-    const server = await ownServer((response, url, ...rest) =>
-      Number(url.searchParams.get('skip')) >= 30 ? send(response, { errors: [{ code: 1 }] }) : byOffset(orders(95))(response, url, ...rest),
-    );
-    await expect(runOwn(server, ownText(offset, file('check')), await temporaryFolder())).rejects.toMatchObject({ exit: 69 });
-  });
 });
 
 describe('a list that continues after a field of the last row', () => {
@@ -286,22 +265,6 @@ describe('a list that continues after a field of the last row', () => {
       send(response, slice(rest.length === 1 && after > 0 ? [] : rest, url, 0).rows);
     };
   const ones = (count: number) => Array.from({ length: count }, () => 1);
-
-  test.each([
-    ['at borders, and elsewhere', [1, 2, ...ones(6), 3, ...ones(30)]],
-    ['at borders only', [...ones(9), 2, ...ones(29)]],
-    ['at one of many borders', [...ones(169), 2, ...ones(129)]],
-    ['as many as a page', [...ones(5), 12, ...ones(30)]],
-    ['over three pages', [...ones(5), 25, ...ones(30)]],
-    ['at the end', [...ones(15), 2, ...ones(11), 4]],
-  ])('is refused when rows with one value are left out: %s', async (_, sizes) => {
-    for (const mode of ['check', 'repair', 'prove']) {
-      const server = await ownServer(byLast(tied(sizes), 'total'));
-      await expect(runOwn(server, ownText(last('total'), file(mode)), await temporaryFolder())).rejects.toMatchObject({
-        code: 'E_SOURCE_CURSOR',
-      });
-    }
-  });
 
   test('may have rows with one value that no border divides, or that come again on the next page', async () => {
     const sizes = [2, ...ones(8), ...ones(8), 2, ...ones(12)];

@@ -98,8 +98,7 @@ describe('a name twice on the way to', () => {
     paging: { scheme: cursor, next: /paging/next, more: /paging/more, param: cursor }`;
     const folder = await temporaryFolder();
     const good = `{"data":{"items":[${row}]},"paging":{"more":false}}`;
-    const { read } = await runOwn(await serving(odd, good), ownText(declared), folder);
-    expect(read).toBe(1);
+    expect(await runOwn(await serving(odd, good), ownText(declared), folder)).toMatchObject({ read: 1 });
     await expect(runOwn(await serving(odd), ownText(declared), folder)).rejects.toMatchObject({
       code: 'E_SOURCE_ANSWER',
       exit: 69,

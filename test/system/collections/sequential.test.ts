@@ -5,20 +5,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
 import type { Handler } from '../../support/odd-server.js';
-import {
-  byCursor,
-  byLink,
-  byOffset,
-  flaky,
-  orders,
-  ownKey,
-  ownServer,
-  ownText,
-  runOwn,
-  send,
-  slice,
-  type Order,
-} from '../../support/own-server.js';
+import { byCursor, byLink, flaky, orders, ownKey, ownServer, ownText, runOwn, send, slice, type Order } from '../../support/own-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const cursor = `    path: /orders
@@ -65,13 +52,6 @@ describe.each([
     expect(report).toMatchObject({ read: 203, pages: 21, warnings: [], consistency: { outcome: 'stable', counted: 'none' } });
     expect(report.consistency.unchecked).toEqual([expect.stringContaining('the number of rows')]);
     expect(await keysOf(folder)).toEqual(upTo(203));
-  });
-
-  test.each([0, 1, 9, 10, 11])('has %i rows', async (count) => {
-    const server = await ownServer(serve(orders(count)));
-    const folder = await temporaryFolder();
-    expect(await runOwn(server, ownText(declared), folder)).toMatchObject({ read: count });
-    expect((await readFile(join(folder, 'orders.ndjson'), 'utf8')).split('\n').filter(Boolean)).toHaveLength(count);
   });
 
   test('is proven by two passes that miss nothing, and repaired when rows moved', async () => {
@@ -211,15 +191,6 @@ describe('the end of a list without page numbers', () => {
     expect(report.consistency.unchecked?.[0]).toContain('that one page is the whole list');
   });
 
-  test.each(['repair', 'off'])('is none while the last page grows, and no row of it comes twice, with consistency %s', async (mode) => {
-    let requests = 0;
-    const server = await ownServer((...asked) => byCursor(orders((requests += 1) < 4 ? 25 : 43))(...asked));
-    const folder = await temporaryFolder();
-    const text = ownText(cursor, `from: orders\nconsistency: ${mode}\nto: [{ ndjson: { path: orders.ndjson } }]`);
-    expect(await runOwn(server, text, folder)).toMatchObject({ read: 43 });
-    expect(await keysOf(folder)).toEqual(upTo(43));
-  });
-
   test('may be a page without rows that names a next one, where that is declared', async () => {
     const server = () =>
       ownServer((response, url) => {
@@ -231,36 +202,6 @@ describe('the end of a list without page numbers', () => {
       pages: 3,
     });
     await expect(runOwn(await server(), ownText(cursor), await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_ENDLESS' });
-  });
-
-  test('may be an answer that is no list, where that is declared', async () => {
-    const server = (nothing: (response: ServerResponse) => void) =>
-      ownServer((response, url, ...rest) =>
-        Number(url.searchParams.get('skip')) >= 30 ? nothing(response) : byOffset(orders(30))(response, url, ...rest),
-      );
-    const offset = (end: string) =>
-      ownText(
-        `    path: /orders\n    key: [no]\n    rows: /items\n    undeclared: drop\n    end: ${end}\n    paging: { scheme: offset, param: skip, limit: top }`,
-      );
-    const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
-      no_content: (response) => void response.writeHead(204).end(),
-      no_rows: (response) => send(response, { total: 30 }),
-      not_found: (response) => send(response, { error: 'none' }, {}, 404),
-    };
-    for (const [end, nothing] of Object.entries(answers))
-      expect(await runOwn(await server(nothing), offset(`[null, ${end}]`), await temporaryFolder())).toMatchObject({ read: 30 });
-    const undeclared = runOwn(await server((response) => send(response, { total: 30 })), offset('null'), await temporaryFolder());
-    await expect(undeclared).rejects.toMatchObject({ code: 'E_SOURCE_ROWS' });
-  });
-
-  test('is looked at twice, so that an outage is none', async () => {
-    let requests = 0;
-    const server = await ownServer((response, ...asked) => {
-      requests += 1;
-      if (requests === 1) send(response, { data: { items: [] }, paging: {} });
-      else byCursor(orders(25))(response, ...asked);
-    });
-    expect(await runOwn(server, ownText(cursor), await temporaryFolder())).toMatchObject({ read: 25 });
   });
 });
 

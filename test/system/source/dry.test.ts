@@ -107,13 +107,11 @@ describe('a program whose stream can never end', () => {
   });
 });
 
-describe('a program is left alone that', () => {
-  test.each([
-    ['holds a page for long', '24 pages, listeners: 0\n'],
-    ['takes some', '3 pages, listeners: 0\n'],
-    ['waits for a timer', '1 pages, listeners: 0\n'],
-    ['leaves what it waits for', 'one row is enough\n'],
-  ])('%s', async (way, stdout) => {
-    expect(await program(way)).toEqual({ code: 0, stdout, stderr: '' });
-  });
+test.each([
+  ['holds a page for long', '24 pages, listeners: 0\n'],
+  ['takes some', '3 pages, listeners: 0\n'],
+  ['waits for a timer', '1 pages, listeners: 0\n'],
+  ['leaves what it waits for', 'one row is enough\n'],
+])('a program is left alone that %s', async (way, stdout) => {
+  expect(await program(way)).toEqual({ code: 0, stdout, stderr: '' });
 });

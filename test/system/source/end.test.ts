@@ -63,56 +63,6 @@ describe('the end of a list', () => {
     await expect(runIn(from, toFile, await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_ORDER' });
   });
 
-  test('is refused when a page behind it has rows, though they were on their way', async () => {
-    const from = await misleading((facts, next) => ((facts.page === 5 || facts.page === 6) && facts.limit > 1 ? empty : next(facts)));
-    await expect(runIn(from, toFile, await temporaryFolder())).rejects.toMatchObject({
-      code: 'E_SOURCE_ORDER',
-      message: 'page 7 has rows, but page 5 has none',
-    });
-  });
-
-  test.each([
-    ['in the middle', 5, 8],
-    ['at the beginning', 1, 9],
-  ])('is refused when there are rows behind a hole %s, however few requests are under way', async (_what, first, last) => {
-    const from = await misleading((facts, next) => {
-      const row = (facts.page - 1) * facts.limit;
-      return row >= (first - 1) * 100 && row < (last - 1) * 100 ? empty : next(facts);
-    });
-    const run = runIn(from, toFile, await temporaryFolder(), { set: { 'service.concurrency': '1' } });
-    await expect(run).rejects.toMatchObject({ code: 'E_SOURCE_ORDER' });
-  });
-
-  test.each([1, 4])(
-    'is none where a page only seemed to be repeated, since the one before it was another one (concurrency %d)',
-    async (concurrency) => {
-      let asked = 0;
-      const from = await misleading((facts, next) =>
-        next(facts.page === 2 && facts.limit === 100 && (asked += 1) === 1 ? { ...facts, page: 3 } : facts),
-      );
-      const report = await runIn(from, toFile, await temporaryFolder(), { set: { 'service.concurrency': String(concurrency) } });
-      expect(report).toMatchObject({ consistency: { outcome: 'repaired' }, sinks: [{ books: { written: rows } }] });
-    },
-  );
-
-  // The page before the one behind the end is never asked for, since the end is known by then.
-  test('is where a last page is repeated for ever, in whatever order the answers come', async () => {
-    const from = await misleading(
-      async (facts, next) => {
-        if (facts.page === 12 && facts.limit === 100) {
-          await from.until((requests) => [13, 14, 15].every((page) => requests.includes(`leads?page=${page}&limit=100`)));
-          await setTimeout(100);
-        }
-        return next(facts);
-      },
-      { quirks: { 'repeat-last': true } },
-    );
-    const report = await runIn(from, toFile, await temporaryFolder());
-    expect(from.requests).toContain('leads?page=17&limit=100');
-    expect(from.requests).not.toContain('leads?page=16&limit=100');
-    expect(report).toMatchObject({ read: rows, consistency: { outcome: 'stable', drift: [], passes: 0 } });
-  });
-
   test('that was refused is looked for anew by the next run, which reads no page of the one before', async () => {
     let wrong = true;
     const from = await misleading((facts, next) => next(wrong && facts.page === 3 && facts.limit > 1 ? { ...facts, page: 2 } : facts));
@@ -120,14 +70,6 @@ describe('the end of a list', () => {
     await expect(runIn(from, toFile, folder, { stateDir })).rejects.toMatchObject({ code: 'E_SOURCE_ORDER' });
     wrong = false;
     expect(await runIn(from, toFile, folder, { stateDir })).toMatchObject({ read: rows, resumed: 0 });
-  });
-
-  test.each([
-    ['the last one that there may be', (page: number) => Math.min(page, 5)],
-    ['the first one', (page: number) => (page > 5 ? 1 : page)],
-  ])('is refused when pages above a number are %s again', async (_what, shown) => {
-    const from = await misleading((facts, next) => next({ ...facts, page: shown(facts.page) }));
-    await expect(runIn(from, toFile, await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_PAGE_CAP', exit: 69 });
   });
 
   test('is refused when there is none, with few requests', async () => {
@@ -239,47 +181,10 @@ describe('the borders between pages', () => {
 
   const refused: readonly string[] = [];
   const part: Show = (all, from, size) => all.slice(from, from + size);
-  const late: Show = (all, from, size) => part(all, from + from / size, size);
-  const exclusive: Show = (all, from, size) => part(all, from === 0 ? 0 : from + 1, size);
-  const empty: Show = (all, from, size) => (from === 0 && size > 1 ? [] : part(all, from, size));
-  const long: Show = (all, from, size) => all.slice(from, from + 2 * size);
   const only =
     (sizes: readonly number[], show: Show): Show =>
     (all, from, size) =>
       sizes.includes(size) ? show(all, from, size) : refused;
-
-  test.each<[string, Show, number, ConsistencyMode, object]>([
-    ['that begin a row late', late, 45, 'check', { read: 41, warnings: ['W_SOURCE_DRIFT'] }],
-    ['that begin a row late', late, 95, 'repair', { read: 'E_GATE_CONSISTENCY' }],
-    ['that begin a row late', late, 95, 'prove', { read: 'E_GATE_CONSISTENCY' }],
-    ['of which one row is behind a border', late, 11, 'check', { read: 10, warnings: ['W_SOURCE_DRIFT'] }],
-    ['that begin a row late, with few sizes', only([10, 7], late), 264, 'repair', { read: 'E_GATE_CONSISTENCY' }],
-    ['that begin a row late, with one size', only([10], late), 45, 'prove', { read: 41, outcome: 'stable' }],
-    ['of which all but the first begin a row late', exclusive, 45, 'check', { read: 44, warnings: ['W_SOURCE_DRIFT'] }],
-    ['of which all but the first begin a row late', exclusive, 45, 'repair', { read: 45, warnings: [], outcome: 'repaired' }],
-    ['of which the first is empty', empty, 9, 'check', { read: 0, warnings: ['W_SOURCE_DRIFT'] }],
-    ['of which the first is empty', empty, 2, 'repair', { read: 'E_GATE_CONSISTENCY' }],
-    ['of which the first is empty', empty, 2, 'prove', { read: 'E_GATE_CONSISTENCY' }],
-    [
-      'of which the first is its last row',
-      (all, ...at) => (at[0] === 0 ? part(all, ...at).slice(-1) : part(all, ...at)),
-      2,
-      'prove',
-      { read: 'E_GATE_CONSISTENCY' },
-    ],
-    ['longer than the distance between them', long, 95, 'off', { read: 'E_SOURCE_ORDER', requests: 4 }],
-    ['that are the same for each number and size', (all) => all.slice(0, 6), 95, 'off', { read: 'E_SOURCE_PAGE_IGNORED' }],
-    [
-      'that are the same for each number',
-      (all, _, size) => all.slice(0, Math.min(size, 6)),
-      95,
-      'check',
-      { read: 'E_SOURCE_PAGE_IGNORED' },
-    ],
-    ['that are the same row', (all) => all.slice(0, 1), 95, 'prove', { read: 1, warnings: ['W_SOURCE_REPEATS'], outcome: 'stable' }],
-  ])('are compared with pages of another size: pages %s (%#)', async (_what, show, count, mode, expected) => {
-    expect(await readBy(show, count, mode)).toMatchObject(expected);
-  });
 
   test.each<[string, Show]>([
     ['of their own', (all, from, size) => part(all, (from / size) * 7, 7)],
@@ -310,22 +215,11 @@ describe('the borders between pages', () => {
   });
 });
 
-describe('a page served as another', () => {
-  test('is noticed by the rows that came again, and the list is read whole', async () => {
-    const from = await misleading((facts, next) => next(facts.page === 6 && facts.limit === 100 ? { ...facts, page: 4 } : facts));
-    const report = await runIn(from, toFile, await temporaryFolder());
-    expect(report.consistency).toMatchObject({ outcome: 'repaired', repaired: 100, duplicates: 100 });
-    expect(report.sinks[0]?.books.written).toBe(rows);
-  });
-});
-
-describe('a list that holds rows twice', () => {
-  test('stands still, and a pass settles it', async () => {
-    const twice = [...leads(250), ...leads(20)];
-    const report = await runIn(await serviceOf({ leads: twice }), toFile, await temporaryFolder());
-    expect(report.consistency).toMatchObject({ outcome: 'stable', duplicates: 20, passes: 1, repaired: 0 });
-    expect(report.sinks[0]?.books).toMatchObject({ read: 270, written: 250, duplicates: 20 });
-  });
+test('a list that holds rows twice stands still, and a pass settles it', async () => {
+  const twice = [...leads(250), ...leads(20)];
+  const report = await runIn(await serviceOf({ leads: twice }), toFile, await temporaryFolder());
+  expect(report.consistency).toMatchObject({ outcome: 'stable', duplicates: 20, passes: 1, repaired: 0 });
+  expect(report.sinks[0]?.books).toMatchObject({ read: 270, written: 250, duplicates: 20 });
 });
 
 describe('connect', () => {
