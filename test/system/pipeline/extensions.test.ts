@@ -113,6 +113,7 @@ describe('a sink of a program in a file', () => {
     const failure = await failureOf(run());
     expect(failure).toMatchObject({ code: 'E_SINK_FUNCTION', exit: 1 });
     expect(String(failure)).toMatch(/to\[0\] lines: (write on page \d+|commit) failed with TypeError \(at /);
+    expect(String(failure)).not.toContain('jane');
     expect(calls).toEqual(['abort']);
     expect(existsSync(join(folder, 'leads.csv'))).toBe(false);
   });

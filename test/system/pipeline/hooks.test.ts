@@ -42,8 +42,7 @@ describe('on_success and on_failure', () => {
 
   test('tell of a failure by its code', async () => {
     const { url, told } = await webhook();
-    const { code } = await ran(url, `${toCsv}\nexpect: { accepted_values: { uid: ["nobody"] } }`);
-    expect(code).toBe(65);
+    expect(await ran(url, `${toCsv}\nexpect: { accepted_values: { uid: ["nobody"] } }`)).toMatchObject({ code: 65 });
     expect(told.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
       expect.objectContaining({
         status: 'failed',

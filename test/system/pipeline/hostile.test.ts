@@ -58,7 +58,7 @@ describe('every row is read exactly', () => {
     ['a smaller cap', { service: { quirks: { cap: 30 } } }, ['W_SOURCE_CAP']],
     ['a last page that is repeated for ever', { service: { quirks: { 'repeat-last': true } } }, ['W_SOURCE_REPEATS']],
     [
-      'a last page that is repeated for ever, in every pass of prove',
+      'a last page repeated in every pass',
       { service: { quirks: { 'repeat-last': true } }, spec: 'consistency: prove' },
       ['W_SOURCE_REPEATS'],
     ],
@@ -123,12 +123,7 @@ describe('nothing is published, and the failure has a name', () => {
     ['a smaller cap, when strict', { service: { quirks: { cap: 30 } }, set: { 'service.strict': 'true' } }, 'E_GATE_STRICT', 65],
     ['repeats, when strict', { service: { quirks: { 'repeat-last': true } }, set: { 'service.strict': 'true' } }, 'E_GATE_STRICT', 65],
     ['more pages than allowed', { service: {}, set: { 'service.max_pages': '3' } }, 'E_SOURCE_MAX_PAGES', 69],
-    [
-      'a service that has a deadline passed',
-      { service: { faults: ['delay=300'] }, set: { 'service.deadline': '500ms' } },
-      'E_RUN_DEADLINE',
-      69,
-    ],
+    ['a deadline that has passed', { service: { faults: ['delay=300'] }, set: { 'service.deadline': '500ms' } }, 'E_RUN_DEADLINE', 69],
     ['500 for ever', { service: { faults: ['500@page=2'] } }, 'E_SOURCE_UNAVAILABLE', 69],
     ['503 with an hour to wait', { service: { faults: ['503=3600@page=2'] } }, 'E_SOURCE_UNAVAILABLE', 69],
     ['silence', { service: { faults: ['hang@page=2'] }, set: { ...impatient, 'service.retry.attempts': '2' } }, 'E_SOURCE_UNAVAILABLE', 69],

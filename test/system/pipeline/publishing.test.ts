@@ -82,13 +82,11 @@ describe('a commit of several outputs', () => {
   });
 });
 
-describe('an output', () => {
-  test('belongs to one run at a time', async () => {
-    const [from, baseDir] = [await service(undefined, { faults: ['delay=50'] }), await temporaryFolder()];
-    const pipeline = await loadPipeline({ text: pipelineText(body), file: 'p.yaml' }, { env: from.env, baseDir });
-    const results = await Promise.allSettled([runPipeline(pipeline), runPipeline(pipeline)]);
-    const refused = results.filter((result) => result.status === 'rejected');
-    expect(refused).toMatchObject([{ reason: { code: 'E_RUN_LOCKED', exit: 75 } }]);
-    expect(await visible(join(baseDir, 'lake'))).toEqual(['.users.runs', 'users', 'users.csv', 'users.rejects.ndjson']);
-  });
+test('an output belongs to one run at a time', async () => {
+  const [from, baseDir] = [await service(undefined, { faults: ['delay=50'] }), await temporaryFolder()];
+  const pipeline = await loadPipeline({ text: pipelineText(body), file: 'p.yaml' }, { env: from.env, baseDir });
+  const results = await Promise.allSettled([runPipeline(pipeline), runPipeline(pipeline)]);
+  const refused = results.filter((result) => result.status === 'rejected');
+  expect(refused).toMatchObject([{ reason: { code: 'E_RUN_LOCKED', exit: 75 } }]);
+  expect(await visible(join(baseDir, 'lake'))).toEqual(['.users.runs', 'users', 'users.csv', 'users.rejects.ndjson']);
 });

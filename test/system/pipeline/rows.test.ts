@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
 import { explainRow, previewPipeline, runPipeline } from '../../../src/index.js';
-import { connect, csv, derive, join as joined, parquet, writeTo } from '../../../src/leadstream.js';
+import { connect, csv, derive, writeTo } from '../../../src/leadstream.js';
 import type { ServedTable } from '../../../src/service/index.js';
 import { createClient } from '../../../src/source/index.js';
 import { changing } from '../../support/changing.js';
@@ -14,64 +14,33 @@ import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
 import { service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
-describe('a row that ends a run', () => {
-  /** 250 leads, of which number 210 has an age that is none, and number 105 a bridge that is there twice. */
-  const odd = () =>
-    serviceOf({
-      leads: leads(250, (index) => ({ age: index === 210 ? 'young' : '30', bridge_id: index === 105 ? '2' : '1', zipcode: String(index) })),
-      bridges: ['1', '2', '2'].map((adnum, index) => ({ id: String(index), adnum, title: 'Auto' })),
-    });
-  const young = "the row with lead_id '210' (row 11 of page 3)";
-  const twice = "the row with lead_id '105' (row 6 of page 2)";
-
-  test.each([
-    [
-      'a cast behind a step that drops rows',
-      'on_error: fail\nsteps:\n  - filter: num(zipcode) >= 205.0\n  - cast: { types: { age: integer } }\n',
-      "steps[1] cast: field age is not a 64-bit integer in the row with lead_id '210' (row 6 of page 3)",
-    ],
-    [
-      'a filter that lets none fail',
-      "steps: [filter: { where: age == '30', otherwise: fail }]\n",
-      `steps[0] filter: age does not satisfy age == '30' in ${young}`,
-    ],
-    [
-      'derived fields',
-      'on_error: fail\nsteps: [derive: { years: num(age) }]\n',
-      `steps[0] derive: years: num() cannot read the text in ${young}`,
-    ],
-    ['a sort', 'on_error: fail\nsteps: [sort: { by: [age] }]\n', `steps[0] sort: field age is not a 64-bit integer in ${young}`],
-    [
-      'a join with several matches',
-      'steps: [join: { with: bridges, on: { bridge_id: adnum }, as: bridge, select: [title] }]\n',
-      `steps[0] join: 2 rows match on adnum for ${twice}; choose one with pick`,
-    ],
-    [
-      'a sink of rows without their key',
-      'on_error: fail\nsteps: [select: [age]]\n',
-      'to[0] csv: field age is not a 64-bit integer in row 11 of page 3',
-    ],
-  ])('is named by its key and its place: %s', async (_what, body, message) => {
-    const folder = await temporaryFolder();
-    const text = `from: leads\n${body}to: [csv: { path: out.csv, types: typed }]`;
-    await expect(runIn(await odd(), text, folder)).rejects.toThrow(expect.objectContaining({ message }));
-    expect(await readdir(folder)).not.toContain('out.csv');
+/** 250 leads, of which number 210 has an age that is none, and number 105 a bridge that is there twice. */
+const odd = () =>
+  serviceOf({
+    leads: leads(250, (index) => ({ age: index === 210 ? 'young' : '30', bridge_id: index === 105 ? '2' : '1', zipcode: String(index) })),
+    bridges: ['1', '2', '2'].map((adnum, index) => ({ id: String(index), adnum, title: 'Auto' })),
   });
+const young = "the row with lead_id '210' (row 11 of page 3)";
+const twice = "the row with lead_id '105' (row 6 of page 2)";
 
-  test('is named in a program, too, by a sink and by a join', async () => {
-    const [{ url }, folder] = [await odd(), await temporaryFolder()];
-    const { leads, bridges } = connect({ baseUrl: url, auth: { rest_api_key: testKey }, limit: 100, endWaitMs: 1 });
-    await expect(writeTo(leads, parquet({ path: join(folder, 'leads') }))).rejects.toMatchObject({
-      code: 'E_SINK_VALUE',
-      message: `parquet: field age is not a 64-bit integer in ${young}`,
-    });
-    const both = leads.pipe(joined(bridges, { on: { bridge_id: 'adnum' }, as: 'bridge', select: ['title'] }));
-    await expect(writeTo(both, csv({ path: join(folder, 'leads.csv') }))).rejects.toMatchObject({
-      code: 'E_STEP_MATCHES',
-      message: `join: 2 rows match on adnum for ${twice}; choose one with pick`,
-    });
-    expect(await readdir(folder)).toEqual([]);
-  });
+test.each([
+  [
+    'a cast behind a step that drops rows',
+    'on_error: fail\nsteps:\n  - filter: num(zipcode) >= 205.0\n  - cast: { types: { age: integer } }\n',
+    "steps[1] cast: field age is not a 64-bit integer in the row with lead_id '210' (row 6 of page 3)",
+  ],
+  ['a sort', 'on_error: fail\nsteps: [sort: { by: [age] }]\n', `steps[0] sort: field age is not a 64-bit integer in ${young}`],
+  ['a join with several matches', 'steps: [join: { with: bridges, on: { bridge_id: adnum } }]\n', expect.stringContaining(twice)],
+  [
+    'a sink without the key',
+    'on_error: fail\nsteps: [select: [age]]\n',
+    'to[0] csv: field age is not a 64-bit integer in row 11 of page 3',
+  ],
+])('a row that ends a run is named by its key and its place: %s', async (_what, body, message) => {
+  const folder = await temporaryFolder();
+  const text = `from: leads\n${body}to: [csv: { path: out.csv, types: typed }]`;
+  await expect(runIn(await odd(), text, folder)).rejects.toThrow(expect.objectContaining({ message }));
+  expect(await readdir(folder)).not.toContain('out.csv');
 });
 
 describe('numbers of the service', () => {
@@ -150,8 +119,7 @@ describe('values that their type cannot hold', () => {
   test('are all others, for readers that nobody here wrote', async () => {
     const folder = await temporaryFolder();
     await runIn(await records(), bodyOf('cast: { types: { aff_sub: decimal } }, select: [timestamp, aff_sub]'), folder);
-    const found = await duckdb(`select timestamp::VARCHAR as t, aff_sub::VARCHAR as d from '${folder}/out/*.parquet'`);
-    expect(found).toEqual([
+    expect(await duckdb(`select timestamp::VARCHAR as t, aff_sub::VARCHAR as d from '${folder}/out/*.parquet'`)).toEqual([
       { t: '9999-12-31 23:59:59+00', d: '33.333333333333336' },
       { t: '0001-01-01 00:00:00+00', d: '0.1' },
     ]);

@@ -1,13 +1,10 @@
-import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { parseAllDocuments, stringify } from 'yaml';
 import { SpecError } from '../../../src/core/errors.js';
 import { loadPipeline, loadPipelines, pipelineSchema, type Pipeline } from '../../../src/plan/index.js';
-import { runPipeline } from '../../../src/run/index.js';
-import { service } from '../../support/services.js';
-import { temporaryFolder } from '../../support/temporary.js';
+import {} from '../../support/temporary.js';
 
 const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
 const users = (name: string, more = '') => `name: ${name}\nfrom: users\nto:\n  - csv: { path: ${name}.csv }\n${more}`;
@@ -49,13 +46,6 @@ describe('a file of several pipelines', () => {
     expect(await problems(text)).toEqual([
       expect.stringMatching(/^p\.yaml:4:5 unknown sink 'cvs'; there are csv, /),
       expect.stringMatching(/^p\.yaml:12:7 unknown collection 'user'; there are leads, /),
-    ]);
-  });
-
-  test('has broken YAML at the line of the whole file', async () => {
-    expect((await problems(file(users('a'), 'name: b\nname: b\n')))[0]).toMatch(/^p\.yaml:7:1 /);
-    expect(await problems(file(users('a'), 'name: &b b\nfrom: *b\n'))).toEqual([
-      'p.yaml:6:10 anchors, aliases, tags and directives are not accepted; a value that begins with &, *, ! or % needs quotes',
     ]);
   });
 
@@ -144,25 +134,6 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
         expect(essenceOf(divided)).toEqual(essenceOf(alone));
       }),
     );
-  });
-
-  test('is read by the run, whose requests have its limit and whose rejects go where it says', async () => {
-    const [from, folder] = [await service(), await temporaryFolder()];
-    const text = file(
-      defaults(
-        `service:\n  base_url: \${LEADSTREAM_BASE_URL}\n  auth:\n    rest_api_key: \${LEADSTREAM_REST_API_KEY}\n  limit: 17\nrejects: { path: 'r/{{ pipeline }}.ndjson' }\n`,
-      ),
-      users('a'),
-      users('b', 'service: { limit: 19 }\n'),
-    );
-    const limits = [];
-    for (const pipeline of await loadPipelines({ text, file: 'p.yaml' }, { env: from.env, baseDir: folder })) {
-      const before = from.requests.length;
-      const report = await runPipeline(pipeline, { stateDir: join(folder, 'state') });
-      expect(report.rejects.path).toBe(join(folder, 'r', `${pipeline.name}.ndjson`));
-      limits.push(from.requests[before]);
-    }
-    expect(limits).toEqual(['users?page=1&limit=17', 'users?page=1&limit=19']);
   });
 });
 

@@ -197,14 +197,6 @@ describe('shrinking', () => {
       expect(await readFile(join(counts, 'test.json'), 'utf8')).not.toContain(testKey);
     });
 
-    test('is not missed, under strict either, at a file that only a limited run has written', async () => {
-      const limited = await night({}, `from: users\nsteps:\n  - limit: 1\n${toCsv}`);
-      expect(limited).toMatchObject({ partial: true });
-      const report = await night({}, `from: users\n${toCsv}\nexpect: { max_growth: 20% }`, { strict: true });
-      expect(codes(report)).toEqual([]);
-      expect(shrinkGates(report)).toEqual(['max_read_shrink of users: not compared']);
-    });
-
     test('is not that of a part: of a table that says so, or of a file of this state folder', async () => {
       const part = 'from: leads\nsteps:\n  - limit: 10\n';
       await night({}, `${part}${toTable}`);
@@ -268,17 +260,6 @@ describe('shrinking', () => {
       // Without a wait the run is over by then.
       setTimeout(() => stop.abort(), 400);
       await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
-    });
-  });
-
-  describe('expect.max_read_shrink', () => {
-    const allowing = (most: string) => `${usual}\nexpect: { max_read_shrink: ${most} }`;
-
-    test('is a share for all lists', async () => {
-      await night();
-      await night({ leads: bridged(20), bridges: bridges(2) }, allowing('80%'));
-      await refused({ leads: bridged(3) }, allowing('80%'));
-      await night({ leads: [], bridges: [] }, allowing('100%'));
     });
   });
 

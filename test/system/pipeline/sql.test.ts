@@ -64,10 +64,8 @@ describe('the results of sql', () => {
   });
 
   test('keep what a mask keeps, where the select list is plain, and a pipeline without columns is refused', async () => {
-    const [from, folder] = [
-      await serviceOf({ leads: [lead(1, { email: 'p@x.org', source: '7' }), lead(2, { email: 'p@x.org' })] }),
-      await temporaryFolder(),
-    ];
+    const from = await serviceOf({ leads: [lead(1, { email: 'p@x.org', source: '7' }), lead(2, { email: 'p@x.org' })] });
+    const folder = await temporaryFolder();
     const newest = 'SELECT * FROM rows QUALIFY row_number() OVER (PARTITION BY email ORDER BY lead_id) = 1';
     const masked = (query: string) =>
       `from: leads\nsteps: [{ sql: "${query}" }, { mask: { preset: personal } }]\nto: [{ csv: { path: x.csv } }]`;

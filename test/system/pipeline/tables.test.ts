@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { runPipeline } from '../../../src/run/index.js';
@@ -26,10 +26,7 @@ describe('mode: append in a pipeline', () => {
 describe('columns that a sink names', () => {
   test.each([
     ['sort_by: [age], partition_by: [age]', "unknown column 'age'"],
-    ['mode: replace_partitions', 'replace_partitions needs partition_by'],
-    ['partition_by: [uid, uid]', "p.yaml:9:45 'uid' is listed twice"],
     ['mode: append, sort_by: { columns: [uid], scope: table }', 'mode: append keeps the files of earlier runs as they are'],
-    ['sort_by: { columns: [uid], memory: 64MB }', 'memory needs scope: table'],
   ])('are checked with the file: %s', async (options, message) => {
     const from = await serviceOf({ leads: [] });
     await expect(pipelineFor(from, `from: leads\nto:\n  - parquet: { path: t, ${options} }`, '/nowhere')).rejects.toThrow(message);
@@ -41,16 +38,6 @@ describe('columns that a sink names', () => {
     for (let night = 0; night < 4; night += 1)
       await runPipeline(await pipelineFor(await serviceOf({ leads: [lead(night)] }), body, folder), { stateDir: join(folder, 'state') });
     expect((await tableRuns(join(folder, 't'))).map(({ state }) => state)).toEqual(['published', 'kept', 'kept']);
-  });
-
-  test('let one run feed a wide and a narrow destination', async () => {
-    const folder = await temporaryFolder();
-    const body = 'from: leads\nto:\n  - parquet: { path: wide }\n  - csv: { path: narrow.csv, columns: [lead_status, lead_id] }';
-    await runPipeline(await pipelineFor(await serviceOf({ leads: [lead(7)] }), body, folder));
-    expect(await readFile(join(folder, 'narrow.csv'), 'utf8')).toBe('lead_status,lead_id\nsold,7\n');
-    expect(await duckdb(`select count(*)::int as columns from (describe select * from '${folder}/wide/*.parquet')`)).toEqual([
-      { columns: 33 },
-    ]);
   });
 });
 

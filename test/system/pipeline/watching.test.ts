@@ -1,12 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { connect, watch, type RunReport, type Watcher } from '../../../src/index.js';
-import { startCli } from '../../support/cli.js';
 import { exportSpans, type Attributes, type Span } from '../../../examples/open-telemetry.js';
 import { leads, runIn } from '../../support/pipelines.js';
-import { pipelineText, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
+import { service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const joined = [
@@ -157,30 +156,28 @@ describe('watching a run', () => {
     });
   });
 
-  describe('a watcher cannot disturb a run', () => {
-    const report = async (watcher: Watcher) => {
-      const [from, folder] = [await service(), await temporaryFolder()];
-      const { pages, read, sinks, warnings } = await runIn(from, joined, folder, { watch: watcher });
-      return {
-        pages,
-        read,
-        books: sinks.map(({ books }) => books),
-        warnings,
-        rows: (await readFile(join(folder, 'leads.csv'), 'utf8')).length,
-      };
+  const report = async (watcher: Watcher) => {
+    const [from, folder] = [await service(), await temporaryFolder()];
+    const { pages, read, sinks, warnings } = await runIn(from, joined, folder, { watch: watcher });
+    return {
+      pages,
+      read,
+      books: sinks.map(({ books }) => books),
+      warnings,
+      rows: (await readFile(join(folder, 'leads.csv'), 'utf8')).length,
     };
+  };
 
-    test('by throwing', async () => {
-      const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
-      const undisturbed = await report({});
-      const broken = await report(
-        watcherOf(() => {
-          throw new Error('broken');
-        }),
-      );
-      expect(broken).toEqual(undisturbed);
-      expect(new Set(warn.mock.calls.map(([message]) => message)).size).toBe(warn.mock.calls.length);
-    });
+  test('a watcher cannot disturb a run by throwing', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+    const undisturbed = await report({});
+    const broken = await report(
+      watcherOf(() => {
+        throw new Error('broken');
+      }),
+    );
+    expect(broken).toEqual(undisturbed);
+    expect(new Set(warn.mock.calls.map(([message]) => message)).size).toBe(warn.mock.calls.length);
   });
 
   test('a connection tells its own events alone', async () => {
@@ -201,38 +198,5 @@ describe('watching a run', () => {
     expect(first.id).not.toBe(second.id);
     expect(pages.filter((run) => run === first.id)).toHaveLength(3);
     expect(pages.filter((run) => run === second.id)).toHaveLength(3);
-  });
-
-  interface Said {
-    readonly level: string;
-    readonly event: string;
-    readonly at?: string;
-  }
-
-  function linesOf(stderr: string): readonly Said[] {
-    return stderr
-      .trim()
-      .split('\n')
-      .map((line): Said => JSON.parse(line));
-  }
-
-  const parameters = ['run', 'p.yaml', '--log-format', 'json', '--set', 'service.retry.base=1ms'];
-
-  test('--log-level debug has a line for each request, page, write and commit', async () => {
-    const [from, cwd] = [await service(undefined, { faults: [busy] }), await temporaryFolder()];
-    await writeFile(join(cwd, 'p.yaml'), pipelineText(joined));
-    const { code, stderr } = await startCli([...parameters, '--log-level', 'debug'], { cwd, env: from.env }).finished;
-    expect(code).toBe(0);
-    const lines = linesOf(stderr);
-    const requests = lines.filter(({ event }) => event === 'request');
-    expect(requests).toHaveLength(from.requests.length + from.probes.length);
-    const page = { collection: 'leads', page: 2, purpose: 'page', ms: expect.any(Number) };
-    expect(requests).toContainEqual(
-      expect.objectContaining({ ...page, attempt: 1, error: expect.objectContaining({ code: 'E_SOURCE_UNAVAILABLE', status: 503 }) }),
-    );
-    expect(requests).toContainEqual(expect.objectContaining({ ...page, attempt: 2, status: 200, bytes: expect.any(Number) }));
-    const count = (name: string, at?: string) => lines.filter((line) => line.event === name && line.at === at).length;
-    expect([count('page'), count('step', 'steps[1] filter'), count('write', 'to[0] csv')]).toEqual([12, 12, 12]);
-    expect([count('finish', 'to[1] parquet'), count('commit'), count('request.retried')]).toEqual([1, 1, 1]);
   });
 });
