@@ -20,10 +20,8 @@ describe('a run that is killed while it commits', () => {
 
   /** The rejects and both files are renamed. */
   test.each([1, 2, 3])('has its rejects when it was recovered (before rename %d)', async (killedAt) => {
-    const [from, cwd] = [
-      await serviceOf({ leads: leads(20, (index) => ({ age: index % 4 === 0 ? 'old' : '3' })) }),
-      await temporaryFolder(),
-    ];
+    const from = await serviceOf({ leads: leads(20, (index) => ({ age: index % 4 === 0 ? 'old' : '3' })) });
+    const cwd = await temporaryFolder();
     const rejected = async (cwd: string) => {
       const [name = ''] = (await visible(cwd)).filter((name) => name.endsWith('.rejects.ndjson'));
       return (await readFile(join(cwd, name), 'utf8')).split('\n').length - 1;

@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { limitReached } from '../../../src/core/index.js';
 import { start } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
@@ -36,18 +36,16 @@ test('too little memory for WebAssembly (ulimit -v) is told by its name', async 
   expectTold(await runUnder('-v 9000000'), 'E_RUN_MEMORY');
 });
 
-describe('limitReached', () => {
-  const coded = (code: string) => Object.assign(new Error(`${code}: as the system says it, open '/x'`), { code });
+const coded = (code: string) => Object.assign(new Error(`${code}: as the system says it, open '/x'`), { code });
 
-  const threadFailing = (reason: string) =>
-    Object.assign(new Error(`Worker initialization failure: ${reason}`), { code: 'ERR_WORKER_INIT_FAILED' });
-  test.each([
-    ['EMFILE', coded('EMFILE'), 'E_RUN_FILES'],
-    ['ENOMEM', coded('ENOMEM'), 'E_RUN_MEMORY'],
-    ['a thread that may open no files', threadFailing('EMFILE'), 'E_RUN_FILES'],
-    ['a thread that gets no memory', threadFailing('ENOMEM'), 'E_RUN_MEMORY'],
-    ['a buffer without memory', new RangeError('Array buffer allocation failed'), 'E_RUN_MEMORY'],
-  ])('of %s', (_what, thrown, code) => {
-    expect(limitReached(thrown)).toMatchObject({ code, exit: 1, message: expect.stringContaining(thrown.message), cause: thrown });
-  });
+const threadFailing = (reason: string) =>
+  Object.assign(new Error(`Worker initialization failure: ${reason}`), { code: 'ERR_WORKER_INIT_FAILED' });
+test.each([
+  ['EMFILE', coded('EMFILE'), 'E_RUN_FILES'],
+  ['ENOMEM', coded('ENOMEM'), 'E_RUN_MEMORY'],
+  ['a thread that may open no files', threadFailing('EMFILE'), 'E_RUN_FILES'],
+  ['a thread that gets no memory', threadFailing('ENOMEM'), 'E_RUN_MEMORY'],
+  ['a buffer without memory', new RangeError('Array buffer allocation failed'), 'E_RUN_MEMORY'],
+])('limitReached of %s', (_what, thrown, code) => {
+  expect(limitReached(thrown)).toMatchObject({ code, exit: 1, message: expect.stringContaining(thrown.message), cause: thrown });
 });

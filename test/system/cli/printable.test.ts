@@ -48,10 +48,8 @@ describe('what comes from outside is printed without control characters', () => 
     ['ndjson', '"\\u001b[2J\\u009b1mfield\\n'],
     ['table', ' \\u001b[2J\\u009b1mfield'],
   ])('rows as %s on a terminal; a pipe gets them as they are', async (format, shown) => {
-    const [from, cwd] = [
-      await serviceOf({ users: users(3) }),
-      await workplace(`from: users\nto:\n  - stdout: { format: ${format}, max_width: 90 }`),
-    ];
+    const from = await serviceOf({ users: users(3) });
+    const cwd = await workplace(`from: users\nto:\n  - stdout: { format: ${format}, max_width: 90 }`);
     const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
     const { signal } = new AbortController();
     expect(await runCli(['run', 'p.yaml', '--quiet'], { env: from.env, cwd, stdout: terminal, stderr: new PassThrough(), signal })).toBe(0);

@@ -11,8 +11,7 @@ describe('the readers of a command', () => {
     const { process: child, finished } = startCli(['run', 'p.yaml'], { cwd, env: from.env });
     if (child.stdout) await once(child.stdout, 'data');
     child.stdout?.destroy();
-    const { code, stderr } = await finished;
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await finished).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('may close stderr: the run goes on', async () => {

@@ -87,59 +87,52 @@ describe('runs', () => {
   });
 });
 
-describe('verify without the log of runs', () => {
-  test('warns that the manifest was compared with nothing, and fails where the state folder was named', async () => {
-    const { cwd } = await lake();
-    const missing = 'no log of runs in elsewhere has run';
-    const named = await cli(['verify', 'lake/users', '--state-dir', 'elsewhere'], { cwd });
-    expect(named).toMatchObject({ code: 1, stderr: expect.stringMatching(new RegExp(`^leadstream: E_STATE_LOG: lake/users: ${missing}`)) });
-    expect(await cli(['verify', 'lake/users'], { cwd })).toMatchObject({ code: 0, stderr: expect.not.stringContaining('W_STATE_LOG') });
-    await rename(join(cwd, '.leadstream'), join(cwd, 'moved'));
-    const { code, stderr } = await cli(['verify', 'lake/users'], { cwd });
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/^W_STATE_LOG: lake\/users: no log of runs in \.leadstream has run .*\n.* matches its manifest/);
-  });
+test('verify without the log of runs warns that the manifest was compared with nothing, and fails where the state folder was named', async () => {
+  const { cwd } = await lake();
+  const missing = 'no log of runs in elsewhere has run';
+  const named = await cli(['verify', 'lake/users', '--state-dir', 'elsewhere'], { cwd });
+  expect(named).toMatchObject({ code: 1, stderr: expect.stringMatching(new RegExp(`^leadstream: E_STATE_LOG: lake/users: ${missing}`)) });
+  expect(await cli(['verify', 'lake/users'], { cwd })).toMatchObject({ code: 0, stderr: expect.not.stringContaining('W_STATE_LOG') });
+  await rename(join(cwd, '.leadstream'), join(cwd, 'moved'));
+  const { code, stderr } = await cli(['verify', 'lake/users'], { cwd });
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^W_STATE_LOG: lake\/users: no log of runs in \.leadstream has run .*\n.* matches its manifest/);
 });
 
-describe('rollback', () => {
-  test('publishes the run before again, and verify agrees', async () => {
-    const { cwd, runs } = await lake();
-    const { code, stderr } = await cli(['rollback', 'lake/users', '--to', runs[0] ?? ''], { cwd });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: `lake/users: run ${runs[0]} is published again; run ${runs[1]} is kept\n` });
-    expect(await cli(['verify', 'lake/users'], { cwd })).toMatchObject({ code: 0 });
-    expect((await cli(['runs', 'lake/users'], { cwd })).stdout).toMatch(new RegExp(`${runs[0]} +published`));
-  });
+test('rollback publishes the run before again, and verify agrees', async () => {
+  const { cwd, runs } = await lake();
+  const { code, stderr } = await cli(['rollback', 'lake/users', '--to', runs[0] ?? ''], { cwd });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: `lake/users: run ${runs[0]} is published again; run ${runs[1]} is kept\n` });
+  expect(await cli(['verify', 'lake/users'], { cwd })).toMatchObject({ code: 0 });
+  expect((await cli(['runs', 'lake/users'], { cwd })).stdout).toMatch(new RegExp(`${runs[0]} +published`));
 });
 
-describe('compact', () => {
-  test('makes one file of those of all nights, and says when there is nothing to do', async () => {
-    const cwd = await temporaryFolder();
-    await writeFile(
-      join(cwd, 'p.yaml'),
-      pipelineText('from: leads\nexpect: { max_read_shrink: 100% }\nto:\n  - parquet: { path: lake/leads, mode: append }'),
-    );
-    const night = async (id: string) => {
-      const { env } = await serviceOf({ leads: [{ lead_id: id }] });
-      expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
-    };
-    for (const id of ['1', '2', '3']) await night(id);
-    const done = await cli(['compact', 'lake/leads'], { cwd });
-    expect(done).toMatchObject({
-      code: 0,
-      stdout: '',
-      stderr: expect.stringMatching(/^lake\/leads: run \S+ has large files for small ones\n$/),
-    });
-    expect((await cli(['files', 'lake/leads'], { cwd })).stdout.trim().split('\n')).toHaveLength(1);
-    const again = await cli(['compact', 'lake/leads'], { cwd });
-    expect(again).toMatchObject({ code: 0, stderr: 'lake/leads: no partition has several small files\n' });
-    const elsewhere = await cli(['compact', 'lake/leads', '--state-dir', 'other'], { cwd });
-    expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining('E_STATE_LOG') });
-    expect((await cli(['runs', 'lake/leads'], { cwd })).stdout).toMatch(/published .* compact +3 +1 +1 /);
-    expect(await cli(['verify', 'lake/leads'], { cwd })).toMatchObject({ code: 0 });
-    await night('4');
-    expect(await duckdb(`SELECT lead_id FROM '${cwd}/lake/leads/*.parquet' ORDER BY 1`)).toHaveLength(4);
-    expect(await cli(['compact', 'lake'], { cwd })).toMatchObject({ code: 1, stderr: expect.stringContaining('E_SINK_FOREIGN') });
+test('compact makes one file of those of all nights, and says when there is nothing to do', async () => {
+  const cwd = await temporaryFolder();
+  await writeFile(
+    join(cwd, 'p.yaml'),
+    pipelineText('from: leads\nexpect: { max_read_shrink: 100% }\nto:\n  - parquet: { path: lake/leads, mode: append }'),
+  );
+  const night = async (id: string) => {
+    const { env } = await serviceOf({ leads: [{ lead_id: id }] });
+    expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
+  };
+  for (const id of ['1', '2', '3']) await night(id);
+  expect(await cli(['compact', 'lake/leads'], { cwd })).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringMatching(/^lake\/leads: run \S+ has large files for small ones\n$/),
   });
+  expect((await cli(['files', 'lake/leads'], { cwd })).stdout.trim().split('\n')).toHaveLength(1);
+  const again = await cli(['compact', 'lake/leads'], { cwd });
+  expect(again).toMatchObject({ code: 0, stderr: 'lake/leads: no partition has several small files\n' });
+  const elsewhere = await cli(['compact', 'lake/leads', '--state-dir', 'other'], { cwd });
+  expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining('E_STATE_LOG') });
+  expect((await cli(['runs', 'lake/leads'], { cwd })).stdout).toMatch(/published .* compact +3 +1 +1 /);
+  expect(await cli(['verify', 'lake/leads'], { cwd })).toMatchObject({ code: 0 });
+  await night('4');
+  expect(await duckdb(`SELECT lead_id FROM '${cwd}/lake/leads/*.parquet' ORDER BY 1`)).toHaveLength(4);
+  expect(await cli(['compact', 'lake'], { cwd })).toMatchObject({ code: 1, stderr: expect.stringContaining('E_SINK_FOREIGN') });
 });
 
 describe('a pipeline file', () => {
@@ -172,27 +165,25 @@ describe('a pipeline file', () => {
   });
 });
 
-describe('files', () => {
-  test('prints a query with the columns of all runs, and the types of those in folders', async () => {
-    const cwd = await temporaryFolder();
-    const nights = [
-      { lead_id: '1', zipcode: '01234' },
-      { lead_id: '2', zipcode: "it's", late: 'x' },
-    ];
-    const sink = '{ path: lake/leads, mode: append, partition_by: [zipcode] }';
-    await writeFile(join(cwd, 'p.yaml'), pipelineText(`from: leads\nexpect: { max_read_shrink: 100% }\nto:\n  - parquet: ${sink}`));
-    for (const lead of nights) {
-      const { env } = await serviceOf({ leads: [lead] });
-      expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
-    }
-    const { stdout } = await cli(['files', 'lake/leads', '--for', 'duckdb'], { cwd });
-    expect(await duckdb(`SELECT lead_id, zipcode, late FROM (${stdout}) ORDER BY lead_id`)).toEqual([
-      { lead_id: '1', zipcode: '01234', late: null },
-      { lead_id: '2', zipcode: "it's", late: 'x' },
-    ]);
-    const polars = (await cli(['files', 'lake/leads', '--for', 'polars'], { cwd })).stdout;
-    // Polars takes the columns of the first file.
-    expect(polars).toMatch(/^polars\.scan_parquet\(\["[^"]*zipcode=it%27s[^"]*",.*hive_schema=\{"zipcode": polars\.String\}\)\n$/);
-    expect((await cli(['files', 'lake/leads'], { cwd })).stdout.trim().split('\n')).toHaveLength(2);
-  });
+test('files prints a query with the columns of all runs, and the types of those in folders', async () => {
+  const cwd = await temporaryFolder();
+  const nights = [
+    { lead_id: '1', zipcode: '01234' },
+    { lead_id: '2', zipcode: "it's", late: 'x' },
+  ];
+  const sink = '{ path: lake/leads, mode: append, partition_by: [zipcode] }';
+  await writeFile(join(cwd, 'p.yaml'), pipelineText(`from: leads\nexpect: { max_read_shrink: 100% }\nto:\n  - parquet: ${sink}`));
+  for (const lead of nights) {
+    const { env } = await serviceOf({ leads: [lead] });
+    expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
+  }
+  const { stdout } = await cli(['files', 'lake/leads', '--for', 'duckdb'], { cwd });
+  expect(await duckdb(`SELECT lead_id, zipcode, late FROM (${stdout}) ORDER BY lead_id`)).toEqual([
+    { lead_id: '1', zipcode: '01234', late: null },
+    { lead_id: '2', zipcode: "it's", late: 'x' },
+  ]);
+  const polars = (await cli(['files', 'lake/leads', '--for', 'polars'], { cwd })).stdout;
+  // Polars takes the columns of the first file.
+  expect(polars).toMatch(/^polars\.scan_parquet\(\["[^"]*zipcode=it%27s[^"]*",.*hive_schema=\{"zipcode": polars\.String\}\)\n$/);
+  expect((await cli(['files', 'lake/leads'], { cwd })).stdout.trim().split('\n')).toHaveLength(2);
 });

@@ -38,7 +38,6 @@ describe('a command line', () => {
   test.each([
     [['--allow-shrink=1'], '--allow-shrink takes no value'],
     [['--state-dir', ''], '--state-dir needs a value'],
-    [['--report', ''], '--report needs a value'],
     [['--set', 'service.limit=1', '--set', 'service.limit=2'], '--set service.limit is given twice'],
     [['--log_level', 'warn'], 'unknown option --log_level'],
   ])('with %j is refused instead of read otherwise', async (options, message) => {
@@ -81,7 +80,6 @@ describe('a command line', () => {
     [['rum'], 'unknown command, or too many arguments.'],
     [['run', 'a.yaml', '--', 'b.yaml'], 'nothing that follows -- is read.'],
     [['--log-format', 'xml', 'run', 'a.yaml'], 'log-format must be one of "text", "json".'],
-    [['serve', '--port', 'http'], '--port takes a number.'],
     [['fetch', 'leds'], 'collection must be one of "leads", "bridges", "areacodes", "links", "users".'],
   ])('is told what is wrong with %j in clean sentences', async (parameters, sentence) => {
     const { code, stderr } = await cli(parameters, { cwd: await temporaryFolder(), env: { LANG: 'de_DE.UTF-8' } });

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { lintPipelines } from '../../../src/index.js';
-import { catalogue } from '../../../src/core/index.js';
 import { cli } from '../../support/cli.js';
 import { folderWith } from '../../support/temporary.js';
 
@@ -24,28 +23,14 @@ describe('validate', () => {
       '',
     ];
     const cwd = await folderWith({ 'p.yaml': asking.join('\n') });
-    expect(await cli(['validate', 'p.yaml'], { cwd })).toEqual({
+    expect(await cli(['validate', 'p.yaml'], { cwd })).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: [
-        'p.yaml: ok, leads > filter > csv, 33 columns',
-        'p.yaml: not set here: URL, file:/nowhere/key, LIMIT, CONDITION, FILE; what depends on them was not checked (--env-check requires them)',
-        '',
-      ].join('\n'),
+      stderr: expect.stringContaining('p.yaml: not set here: URL, file:/nowhere/key, LIMIT, CONDITION, FILE;'),
     });
-    expect(await cli(['validate', 'p.yaml', '--env-check'], { cwd })).toEqual({
-      code: 78,
-      stdout: '',
-      stderr: [
-        'p.yaml:3:13 the environment variable URL is not set',
-        'p.yaml:4:25 the file /nowhere/key cannot be read',
-        'p.yaml:5:10 the environment variable LIMIT is not set',
-        'p.yaml:8:13 ${CONDITION}: which rows',
-        'p.yaml:10:18 the environment variable FILE is not set',
-        `leadstream: E_SPEC_REFERENCE: 5 problems in 1 file. ${catalogue.E_SPEC_REFERENCE.help}`,
-        '',
-      ].join('\n'),
-    });
+    const { code, stderr } = await cli(['validate', 'p.yaml', '--env-check'], { cwd });
+    expect([code, stderr.match(/^p\.yaml:\d+:\d+/gm)]).toEqual([78, ['3:13', '4:25', '5:10', '8:13', '10:18'].map((at) => `p.yaml:${at}`)]);
+    expect(stderr).toContain('E_SPEC_REFERENCE: 5 problems in 1 file.');
   });
 
   test.each([
@@ -110,44 +95,26 @@ describe('validate', () => {
     const cwd = await folderWith({ 'd.yaml': doubtful, 'q.yaml': 'name: q\nfrom: [' });
     const { code, stdout, stderr } = await cli(['validate', 'd.yaml', 'q.yaml', '--format', 'json'], { cwd });
     expect({ code, stderr }).toEqual({ code: 78, stderr: '' });
-    const chain = {
-      name: 'd',
-      from: 'leads',
-      steps: ['filter'],
-      to: ['csv'],
-      columns: expect.arrayContaining(['lead_id']),
-    };
-    const unset = ['LEADSTREAM_BASE_URL'];
+    const finding = { message: expect.any(String) };
+    const chain = { name: 'd', from: 'leads', steps: ['filter'], to: ['csv'], columns: expect.arrayContaining(['lead_id']) };
+    const doubt = { ...finding, severity: 'warning', code: 'W_SPEC_FLAG', line: 4, column: 13 };
+    const fault = { ...finding, severity: 'error', code: 'E_SPEC_YAML', line: 2, column: 8 };
     expect(JSON.parse(stdout)).toEqual({
       ok: false,
       files: [
-        {
-          file: 'd.yaml',
-          ok: true,
-          findings: [{ severity: 'warning', code: 'W_SPEC_FLAG', message: expect.any(String), line: 4, column: 13 }],
-          pipelines: [chain],
-          unset,
-        },
-        {
-          file: 'q.yaml',
-          ok: false,
-          findings: [{ severity: 'error', code: 'E_SPEC_YAML', message: expect.any(String), line: 2, column: 8 }],
-          pipelines: [],
-          unset: [],
-        },
+        { file: 'd.yaml', ok: true, findings: [doubt], pipelines: [chain], unset: ['LEADSTREAM_BASE_URL'] },
+        { file: 'q.yaml', ok: false, findings: [fault], pipelines: [], unset: [] },
       ],
     });
   });
 });
 
-describe('lintPipelines', () => {
-  test('tells programs what is wrong instead of throwing', async () => {
-    const cwd = await folderWith({ 'p.yaml': sound });
-    expect(await lintPipelines('p.yaml', { cwd, env: {} })).toMatchObject({
-      ok: true,
-      findings: [],
-      pipelines: [{ name: 'p', from: 'users' }],
-    });
-    expect(await lintPipelines('no.yaml', { cwd })).toMatchObject({ ok: false, findings: [{ code: 'E_SPEC_FILE', line: 1 }] });
+test('lintPipelines tells programs what is wrong instead of throwing', async () => {
+  const cwd = await folderWith({ 'p.yaml': sound });
+  expect(await lintPipelines('p.yaml', { cwd, env: {} })).toMatchObject({
+    ok: true,
+    findings: [],
+    pipelines: [{ name: 'p', from: 'users' }],
   });
+  expect(await lintPipelines('no.yaml', { cwd })).toMatchObject({ ok: false, findings: [{ code: 'E_SPEC_FILE', line: 1 }] });
 });

@@ -48,14 +48,6 @@ describe.each(engineCodecs)('a file by %s, %s', (engine, compression) => {
     ]);
   });
 
-  test('has the same bytes for the same rows', async () => {
-    const folder = await temporaryFolder();
-    const metadata = { b: '2', a: '1' };
-    const one = await fileOf(folder, columns, rows, { ...how, metadata });
-    const other = await fileOf(folder, columns, rows, { ...how, metadata: { a: '1', b: '2' } });
-    expect((await readFile(one)).equals(await readFile(other))).toBe(true);
-  });
-
   test('fails its check when the footer differs in rows, columns, types or places', async () => {
     const folder = await temporaryFolder();
     const path = await fileOf(folder, columns, rows, how);
