@@ -175,6 +175,7 @@ export const warningCatalogue = {
   W_SINK_EMPTY: 'Check the rejects: all rows were rejected; rejects.max refuses such a run.',
   W_STEP_EMPTY: 'Check the condition: a filter kept no row; expect.min_rows refuses such a run.',
   W_STEP_NO_MATCH: 'Check the fields: a join found no match; min_match refuses such a run.',
+  W_SINK_FOREIGN: 'Other programs expired all runs of a table; what they made of it was replaced.',
   W_SINK_LINK: 'The link of a table was missing, so all its rows were published again.',
   W_STATE_LOG: 'Name the state folder of the runs: nothing else confirms the manifest.',
   W_RUN_RESTARTED: 'Declare the new fields to save the time: the run started again with columns for them.',

@@ -194,10 +194,17 @@ export async function withCopy<T>(table: StoreTable, key: string, scratch: Scrat
   }
 }
 
-async function runBefore(table: StoreTable, base: TableVersion | undefined, { mode }: LandingOptions, { at, runLog }: LandingContext) {
+async function runBefore(
+  table: StoreTable,
+  base: TableVersion | undefined,
+  { mode }: LandingOptions,
+  { at, runLog, warn }: LandingContext,
+) {
   if (base?.current === undefined) {
-    if (base !== undefined && base.files.length > 0)
-      throw new SinkError('E_SINK_FOREIGN', `${at}: ${table.path} has data files, but no run of leadstream wrote any of them`);
+    if (base === undefined || base.files.length === 0) return undefined;
+    const fault = `other programs removed what ${table.path} knew of its last run`;
+    if (mode !== 'replace') throw new SinkError('E_SINK_FOREIGN', `${at}: ${fault}; run once with mode: replace`);
+    warn?.({ code: 'W_SINK_FOREIGN', message: `${fault}; this run replaces the rows that they left` });
     return undefined;
   }
   const { run } = base.current;

@@ -102,7 +102,8 @@ export class StoreTable {
   async load(log?: RunLog): Promise<LoadedVersion | undefined> {
     const committed = await this.#committed(log);
     const version = await this.format.load();
-    if (version === undefined) return undefined;
+    // Others have removed all that it knew of runs: no run is newer.
+    if (version === undefined || (version.current === undefined && version.files.length > 0)) return version;
     const { data: last } = tableReturn().safeParse(jsonIn((await this.objects.read(returnKey))?.bytes.toString('utf8') ?? ''));
     const newest = version.runs.toSorted().at(-1);
     const isPart = (run: string) => last === undefined || run <= last.run || run > last.until;

@@ -98,10 +98,11 @@ export class IcebergFormat implements TableFormat<IcebergState> {
       'partition-spec-id': String(specId),
     });
     const keys = await writeManifests(this.store, unlisted, written, header, `metadata/${change.runId}`);
+    const snapshot = { ...unlisted, 'manifest-list': `${root}/${keys.at(-1)}` };
     const updates: readonly Update[] = [
       ...preparation(metadata, root, schema, spec),
-      { action: 'add-snapshot', snapshot: { ...unlisted, 'manifest-list': `${root}/${keys.at(-1)}` } },
-      toMain(metadata, numbers['snapshot-id']),
+      { action: 'add-snapshot', snapshot },
+      ...toMain(metadata, snapshot, numbers['sequence-number']),
     ];
     const isDone = ({ snapshots = [] }: TableMetadata) => snapshots.some(({ summary }) => summary[runProperty] === change.runId);
     const table = await this.#commit(base?.state.table, updates, isDone).catch(async (failure: unknown) => {
@@ -125,7 +126,10 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     const { 'snapshot-id': id } = target;
     const schema = restoredSchema(metadata, before, target);
     const spec = specOf(metadata, schema, partitionsOf(manifest));
-    const updates = [...preparation(metadata, this.store.root, schema, spec), toMain(metadata, id)];
+    const updates = [
+      ...preparation(metadata, this.store.root, schema, spec),
+      ...toMain(metadata, target, metadata['last-sequence-number']),
+    ];
     return this.#version(await this.#commit(table, updates, (found) => found['current-snapshot-id'] === id), groups, manifest);
   }
 
@@ -229,10 +233,14 @@ const writerProperty = 'leadstream.writer';
 const runProperty = 'leadstream.run';
 const manifestProperty = 'leadstream.manifest-sha256';
 
+/** Of a table, which has those of its last run, too: the schema of the run, and the sequence number of its commit. */
+const schemaProperty = 'leadstream.schema-id';
+const sequenceProperty = 'leadstream.sequence-number';
+
 /** Row counts beyond this stay in the manifest of the run. */
 const maxBooks = 4096;
 
-function runOf({ summary }: Snapshot): CommittedRun {
+function runOf({ summary }: Pick<Snapshot, 'summary'>): CommittedRun {
   return { run: String(summary[runProperty]), sha256: String(summary[manifestProperty]) };
 }
 
@@ -248,8 +256,15 @@ function historyOf(metadata: TableMetadata) {
   const others = snapshots.filter((snapshot) => !ancestors.includes(snapshot));
   others.sort((one, other) => other['sequence-number'] - one['sequence-number']);
   const isOurs = ({ summary }: Snapshot) => summary[runProperty] !== undefined;
-  const current = ancestors.find(isOurs);
+  const current = ancestors.find(isOurs) ?? expiredRun(metadata, ancestors);
   return { ancestors, current, earlier: [...ancestors, ...others].filter((snapshot) => isOurs(snapshot) && snapshot !== current) };
+}
+
+/** Returns the last run, if others have expired its snapshot after they followed it by theirs. */
+function expiredRun({ properties = {} }: TableMetadata, ancestors: readonly Snapshot[]) {
+  const { [runProperty]: run, [schemaProperty]: schemaId, [sequenceProperty]: sequence } = properties;
+  if (run === undefined || !ancestors.every((snapshot) => snapshot['sequence-number'] > Number(sequence))) return undefined;
+  return { summary: properties, 'schema-id': Number(schemaId) };
 }
 
 /** Returns what `main` followed, and earlier runs of ours beyond `keep`, except for what a branch or tag refers to. Others may have staged the rest. */
@@ -263,7 +278,7 @@ function expiredOf(metadata: TableMetadata, keep: number): readonly Snapshot[] {
 
 /** What has to be there before the snapshot. */
 function preparation(metadata: TableMetadata | undefined, location: string, schema: Schema, spec: PartitionSpec): readonly Update[] {
-  const { schemas = [], 'partition-specs': specs = [], 'last-column-id': lastId = 0, properties } = metadata ?? {};
+  const { schemas = [], 'partition-specs': specs = [], 'last-column-id': lastId = 0 } = metadata ?? {};
   const [schemaId, specId] = [schema['schema-id'], spec['spec-id']];
   const updates: (Update | false)[] = [
     metadata === undefined && { action: 'assign-uuid', uuid: randomUUID() },
@@ -275,14 +290,25 @@ function preparation(metadata: TableMetadata | undefined, location: string, sche
     metadata?.['default-spec-id'] !== specId && { action: 'set-default-spec', 'spec-id': specId },
     metadata === undefined && { action: 'add-sort-order', 'sort-order': { 'order-id': 0, fields: [] } },
     metadata === undefined && { action: 'set-default-sort-order', 'sort-order-id': 0 },
-    properties?.[writerProperty] === undefined && { action: 'set-properties', updates: { [writerProperty]: 'leadstream' } },
   ];
   return updates.filter((update) => update !== false);
 }
 
-/** The update replaces the whole reference, with its retention. */
-function toMain(metadata: TableMetadata | undefined, snapshotId: SnapshotId): Update {
-  return { action: 'set-snapshot-ref', 'ref-name': 'main', type: 'branch', ...metadata?.refs?.['main'], 'snapshot-id': snapshotId };
+/** Makes a snapshot of ours the current one. The first update replaces the whole reference, with its retention; the properties stay when others expire the snapshot. */
+function toMain(metadata: TableMetadata | undefined, snapshot: Snapshot, sequence: number): readonly Update[] {
+  const { 'snapshot-id': id, 'schema-id': schemaId } = snapshot;
+  const { run, sha256 } = runOf(snapshot);
+  const properties = {
+    [writerProperty]: 'leadstream',
+    [runProperty]: run,
+    [manifestProperty]: sha256,
+    [schemaProperty]: String(schemaId),
+    [sequenceProperty]: String(sequence),
+  };
+  return [
+    { action: 'set-snapshot-ref', 'ref-name': 'main', type: 'branch', ...metadata?.refs?.['main'], 'snapshot-id': id },
+    { action: 'set-properties', updates: properties },
+  ];
 }
 
 /** @throws {SinkError} `E_SINK_VALUE` if a run has no value where another program requires one. */

@@ -73,7 +73,7 @@ function unfit(metadata: TableMetadata | undefined, problem: string): GateError 
 }
 
 /** Says what other programs made of our columns and partitions since our last run, so that its rows are no longer what a run takes them for. */
-export function changesOf(metadata: TableMetadata, last: Snapshot | undefined, before: Manifest): readonly string[] {
+export function changesOf(metadata: TableMetadata, last: Pick<Snapshot, 'schema-id'> | undefined, before: Manifest): readonly string[] {
   const then = metadata.schemas.find((schema) => schema['schema-id'] === last?.['schema-id']);
   const now = schemaIn(metadata)?.fields ?? [];
   return before.schema.flatMap(({ name, type }) => {

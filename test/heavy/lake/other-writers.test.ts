@@ -69,6 +69,13 @@ const outcomes: Readonly<Record<string, readonly [refused: readonly string[], re
   'rows deleted': [counted, /the manifest says 4 rows, but its files have 3/, 'b c d e', 'c f', 'a g', 'a b c'],
   'rows appended': [counted, /the manifest says 4 rows, but its files have 5/, 'a b c d e z', 'c f', 'a g', 'a b c'],
   compacted: [fits, /^$/, 'a b c d e', 'c f', 'a g', 'a b c'],
+  expired: [['rollback'], /E_SINK_RUN.* no kept run run-0001/, 'a b c d e', 'c f', 'a g', 'a g'],
+  'expired, as an earlier release left it': [
+    ['verify', 'compact', 'append', 'replace_partitions', 'rollback'],
+    /E_SINK_FOREIGN.*(?:no run has committed there|run once with mode: replace)|E_SINK_RUN.* no kept run run-0001/,
+    'a g',
+    'a g',
+  ],
 };
 
 /** What a rollback undoes, because it returns to the columns and partitions of a run. */

@@ -34,6 +34,25 @@ test.each(['before', 'in'])('keeps what a tag refers to that others make just %s
   expect([snapshots.length, refs['audit']?.['snapshot-id']]).toEqual([when === 'in' ? 1 : 2, first]);
 });
 
+test.each([
+  ['r2', 'left by others after it', '0', []],
+  [undefined, 'to which others returned', '2', []],
+  [undefined, 'to which others returned, while its snapshot is there', '2', ['r2']],
+])('takes %s for the last run of a version %s', async (run, _, sequence, kept) => {
+  const own = new Table(await temporaryFolder());
+  for (const each of ['r1', 'r2']) await own.run(each, [id(each)]);
+  const { snapshots, properties, ...rest } = await own.metadata();
+  const foreign = { ...snapshots[0], summary: { operation: 'replace' } };
+  const catalog = sharedCatalog({
+    ...rest,
+    snapshots: [foreign, ...snapshots.slice(1).filter(() => kept.length > 0)],
+    'current-snapshot-id': foreign['snapshot-id'],
+    properties: { ...properties, 'leadstream.sequence-number': sequence },
+  });
+  const version = await new IcebergFormat(catalog, own.store).load();
+  expect([version?.current?.run, version?.kept.map((each) => each.run)]).toEqual([run, kept]);
+});
+
 describe('a commit to a table of Iceberg', () => {
   const hint = 'metadata/version-hint.text';
 
