@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { GateError, SinkError, version, type OutputColumn } from '../../core/index.js';
 import { lostTo, type ObjectStore, writeOnce } from '../../store/index.js';
 import type { CommittedRun, PartitionField, TableChange, TableFormat, TableVersion } from '../format.js';
+import { inGroups } from '../in-groups.js';
 import { manifestIn, type Manifest } from '../manifest.js';
 import { manifestKey } from '../store-table.js';
 import { type Action, actionsIn, adding, checkNames, fieldsFor, fieldsOf, folders } from './actions.js';
@@ -165,11 +166,4 @@ function commitKey(of: number): string {
 
 function nextOf(state: DeltaState | undefined): number {
   return state ? state.version + 1 : 0;
-}
-
-/** Number of requests at a time. */
-const atOnce = 8;
-
-async function* inGroups<T, R>(items: readonly T[], work: (item: T) => Promise<R>): AsyncGenerator<R> {
-  for (let from = 0; from < items.length; from += atOnce) yield* await Promise.all(items.slice(from, from + atOnce).map(work));
 }

@@ -2,26 +2,19 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { type OutputColumn, SinkError } from '../../core/index.js';
 import { decided, isLocked, lostTo, type ObjectStore } from '../../store/index.js';
 import type { CommittedRun, FieldIds, PartitionField, TableChange, TableFormat, TableVersion } from '../format.js';
+import { inGroups } from '../in-groups.js';
 import { type Manifest, manifestIn } from '../manifest.js';
 import { keysBelow, manifestKey, prefixesOf } from '../store-table.js';
 import type { Catalog, CatalogTable, Update } from './catalog.js';
 import { dataFileOf, folderOf, partitionTypeOf } from './data-files.js';
-import {
-  type FileGroup,
-  keyOf,
-  type ManifestEntry,
-  readManifests,
-  type SnapshotNumbers,
-  status,
-  sumOf,
-  writeManifests,
-} from './manifests.js';
+import { keyOf, type ManifestContent, type ManifestEntry, type SnapshotNumbers, status, sumOf, type WrittenManifest } from './manifests.js';
+import { readList, readManifest, readManifests, writeManifests } from './manifests.js';
 import { currentOf, type PartitionSpec, type Schema, type Snapshot, type SnapshotId, type TableMetadata } from './metadata.js';
 import { changesOf, checkPartitions, partitionsOf, restoredSchema, schemaOf, specOf } from './schema.js';
 
 export interface IcebergState {
   readonly table: CatalogTable;
-  readonly groups: readonly FileGroup[];
+  readonly manifests: readonly WrittenManifest[];
   /** The manifest of the current run. */
   readonly before: Manifest | undefined;
 }
@@ -47,7 +40,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     return new Map(schemaOf(table?.metadata, before, columns).fields.map(({ name, id }) => [name, id]));
   }
 
-  check({ state: { table, groups, before } }: Version, mode: Manifest['mode']): void {
+  check({ state: { table, manifests, before } }: Version, mode: Manifest['mode']): void {
     const { metadata } = table;
     const changes = before ? changesOf(metadata, historyOf(metadata).current, before) : [];
     const remedy = 'change that back, or return to an earlier run with leadstream rollback';
@@ -55,7 +48,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
       throw new SinkError('E_SINK_FOREIGN', `${this.store.root} was changed by another program: ${changes.join('; ')}; ${remedy}`);
     if (mode === 'replace') return;
     if (before) checkPartitions(metadata, undefined, partitionsOf(before));
-    const other = groups.find(({ specId }) => specId !== metadata['default-spec-id']);
+    const other = manifests.find(({ specId }) => specId !== metadata['default-spec-id']);
     if (other)
       throw new SinkError('E_SINK_FOREIGN', `${this.store.root} has data files with other partitions than the table; rewrite them`);
   }
@@ -83,7 +76,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     const parent = metadata && currentOf(metadata)?.['snapshot-id'];
     // Below 2^53, so that programs which read JSON as most do keep it.
     const numbers = { 'snapshot-id': randomInt(1, 2 ** 48 - 1), 'sequence-number': (metadata?.['last-sequence-number'] ?? 0) + 1 };
-    const { written, live, files } = changed(root, base?.state.groups ?? [], change, schema, spec, numbers);
+    const { files, ...all } = changed(root, base?.state.manifests ?? [], change, schema, spec, numbers);
     const unlisted = {
       ...numbers,
       ...(parent !== undefined && { 'parent-snapshot-id': parent }),
@@ -92,12 +85,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
       'schema-id': schema['schema-id'],
     };
     const specs = [...(metadata?.['partition-specs'] ?? []), spec];
-    const header = (specId: number) => ({
-      schema: JSON.stringify(schema),
-      'partition-spec': JSON.stringify(specs.find((each) => each['spec-id'] === specId)?.fields),
-      'partition-spec-id': String(specId),
-    });
-    const keys = await writeManifests(this.store, unlisted, written, header, `metadata/${change.runId}`);
+    const { keys, manifests } = await writeManifests(this.store, unlisted, all, { schema, specs }, `metadata/${change.runId}`);
     const snapshot = { ...unlisted, 'manifest-list': `${root}/${keys.at(-1)}` };
     const updates: readonly Update[] = [
       ...preparation(metadata, root, schema, spec),
@@ -109,11 +97,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
       if (isLocked(failure)) await this.store.remove(keys).catch(() => undefined);
       throw failure;
     });
-    return this.#version(
-      table,
-      live.filter(({ entries }) => entries.length > 0),
-      change.manifest,
-    );
+    return this.#version(table, manifests, change.manifest);
   }
 
   async restore({ state: { table, before } }: Version, run: string): Promise<Version> {
@@ -122,7 +106,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     const manifest = await this.#manifest(run);
     if (target === undefined || manifest === undefined)
       throw new SinkError('E_SINK_RUN', `${this.store.root} has no snapshot and manifest of the run ${run}`);
-    const groups = await this.#readable(target);
+    const manifests = await this.#readable(target);
     const { 'snapshot-id': id } = target;
     const schema = restoredSchema(metadata, before, target);
     const spec = specOf(metadata, schema, partitionsOf(manifest));
@@ -130,23 +114,30 @@ export class IcebergFormat implements TableFormat<IcebergState> {
       ...preparation(metadata, this.store.root, schema, spec),
       ...toMain(metadata, target, metadata['last-sequence-number']),
     ];
-    return this.#version(await this.#commit(table, updates, (found) => found['current-snapshot-id'] === id), groups, manifest);
+    return this.#version(await this.#commit(table, updates, (found) => found['current-snapshot-id'] === id), manifests, manifest);
   }
 
   /** What `dropped` runs wrote is left if a process was killed after this commit. */
   async expire({ state: { table: base } }: Version, keep: number, dropped: readonly string[]): Promise<readonly string[]> {
     const left = await keysBelow(this.store, dropped.flatMap(prefixesOf));
     if (left.length === 0 && expiredOf(base.metadata, keep).length === 0) return [];
-    const named = new Map<SnapshotId, readonly string[]>();
+    const [named, filesOf] = [new Map<SnapshotId, readonly string[]>(), new Map<string, readonly string[]>()];
     const read = async ({ metadata: { snapshots = [], statistics = [] } }: CatalogTable) => {
       for (const snapshot of snapshots) {
         const id = snapshot['snapshot-id'];
         if (named.has(id)) continue;
-        const { paths, groups } = await readManifests(this.store, snapshot);
-        const files = groups.flatMap(({ entries }) => entries.map(({ data_file }) => data_file.file_path));
+        const rows = await readList(this.store, snapshot);
+        const unread = rows.filter((row) => !filesOf.has(row.manifest_path));
+        for await (const { row, entries } of inGroups(unread, (each) => readManifest(this.store, each))) {
+          const files = entries.map(({ data_file }) => data_file.file_path);
+          filesOf.set(
+            row.manifest_path,
+            [row.manifest_path, ...files].map((path) => keyOf(this.store, path)),
+          );
+        }
         const others = statistics.filter((file) => file['snapshot-id'] === id).map((file) => file['statistics-path']);
-        const keys = [...files, ...paths, snapshot['manifest-list'], ...others].map((path) => keyOf(this.store, path));
-        named.set(id, keys);
+        const keys = [snapshot['manifest-list'], ...others].map((path) => keyOf(this.store, path));
+        named.set(id, [...keys, ...rows.flatMap((row) => filesOf.get(row.manifest_path) ?? [])]);
       }
     };
     await read(base);
@@ -171,14 +162,14 @@ export class IcebergFormat implements TableFormat<IcebergState> {
   }
 
   /** Returns the files of a snapshot, none of which needs more than a reader of Parquet. */
-  async #readable(snapshot: Snapshot): Promise<readonly FileGroup[]> {
-    const { groups } = await readManifests(this.store, snapshot);
-    for (const { data_file: file } of groups.flatMap(({ entries }) => entries)) {
+  async #readable(snapshot: Snapshot): Promise<readonly WrittenManifest[]> {
+    const manifests = await readManifests(this.store, snapshot);
+    for (const { data_file: file } of manifests.flatMap(({ entries }) => entries)) {
       if (file.content === 0 && file.file_format.toUpperCase() === 'PARQUET') continue;
       const kind = file.content === 0 ? `data files that are ${file.file_format}` : 'delete files';
       throw new SinkError('E_SINK_FOREIGN', `${this.store.root} has ${kind}, which leadstream does not read; rewrite its data files first`);
     }
-    return groups;
+    return manifests;
   }
 
   /**
@@ -204,9 +195,9 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     });
   }
 
-  #version(table: CatalogTable, groups: readonly FileGroup[], before: Manifest | undefined): Version {
+  #version(table: CatalogTable, manifests: readonly WrittenManifest[], before: Manifest | undefined): Version {
     const { current, earlier } = historyOf(table.metadata);
-    const files = groups.flatMap(({ specId, entries }) =>
+    const files = manifests.flatMap(({ specId, entries }) =>
       entries.map(({ data_file: file }) => {
         const [name, folder] = [keyOf(this.store, file.file_path), folderOf(table.metadata, specId, file)];
         return { name, rows: file.record_count, bytes: file.file_size_in_bytes, ...(folder !== undefined && { folder }) };
@@ -221,7 +212,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
       files,
       metadata: table.path,
       runs,
-      state: { table, groups, before },
+      state: { table, manifests, before },
     };
   }
 }
@@ -320,35 +311,59 @@ function refuseNulls(root: string, { fields }: Schema, { added }: TableChange): 
 }
 
 /**
- * Returns the entries of a snapshot that changes another one. Removed files are entries of status DELETED, unless a change of the partitioning leaves nothing
- * else of their spec: DuckDB 1.5 fails on snapshots with several specs.
+ * Returns the manifests of a snapshot that changes another one: those that have to be written, and those that stay as they are. Removed files are entries of
+ * status DELETED, apart from the others, so that the next snapshot is rid of them, unless a change of the partitioning leaves nothing else of their spec:
+ * DuckDB 1.5 fails on snapshots with several specs.
  */
 function changed(
   location: string,
-  groups: readonly FileGroup[],
+  before: readonly WrittenManifest[],
   change: TableChange,
   schema: Schema,
   spec: PartitionSpec,
   { 'snapshot-id': id, 'sequence-number': number }: SnapshotNumbers,
 ) {
   const removed = new Set(change.removed.map((name) => `${location}/${name}`));
-  const [existing, deletion] = [{ status: status.existing }, { status: status.deleted, snapshot_id: id }];
-  const old = groups.map((group) => {
-    const entries = group.entries.map((entry) => ({ ...entry, ...(removed.has(entry.data_file.file_path) ? deletion : existing) }));
-    return { ...group, entries };
-  });
-  const deleted = old.flatMap(({ entries }) => entries).filter((entry) => entry.status === status.deleted);
-  if (deleted.length < removed.size) throw new Error(`${removed.size - deleted.length} removed files are not in the table`);
+  const isRemoved = ({ data_file }: ManifestEntry) => removed.has(data_file.file_path);
+  const touched = before.filter(({ entries }) => entries.some(isRemoved));
+  const merged = manySmall(before.filter((manifest) => !touched.includes(manifest)));
+  // Who removes what a killed run left knows other runs by their data files, so that a manifest has to have one of its run.
+  const rewritten = [...touched, ...(change.added.length > 0 ? merged : [])];
+  const kept = before.filter((manifest) => !rewritten.includes(manifest));
   const numbers = { status: status.added, snapshot_id: id, sequence_number: number, file_sequence_number: number };
   const added = change.added.map((file) => ({ ...numbers, data_file: dataFileOf(location, file, schema, spec) }));
-  const bySpec = new Map<number, FileGroup>();
-  for (const group of [...old, { specId: spec['spec-id'], partitionType: partitionTypeOf(schema, spec), entries: added }])
-    bySpec.set(group.specId, { ...group, entries: [...(bySpec.get(group.specId)?.entries ?? []), ...group.entries] });
-  const written = [...bySpec.values()].filter(({ specId, entries }) => {
-    return specId === spec['spec-id'] ? entries.length > 0 : entries.some((entry) => entry.status !== status.deleted);
-  });
-  const live = written.map((group) => ({ ...group, entries: group.entries.filter((entry) => entry.status !== status.deleted) }));
-  return { written, live, files: { added, deleted, total: live.flatMap(({ entries }) => entries) } };
+  const existing = selected(rewritten, (entry) => !isRemoved(entry), { status: status.existing });
+  const live = joined([...existing, { specId: spec['spec-id'], partitionType: partitionTypeOf(schema, spec), entries: added }]);
+  const gone = joined(selected(rewritten, isRemoved, { status: status.deleted, snapshot_id: id }));
+  const deleted = gone.flatMap(({ entries }) => entries);
+  if (deleted.length < removed.size) throw new Error(`${removed.size - deleted.length} removed files are not in the table`);
+  const specs = [spec['spec-id'], ...[...live, ...kept].map(({ specId }) => specId)];
+  const total = [...live, ...kept].flatMap(({ entries }) => entries);
+  return { written: [...live, ...gone.filter(({ specId }) => specs.includes(specId))], kept, files: { added, deleted, total } };
+}
+
+/** The defaults of `commit.manifest.min-count-to-merge` and `commit.manifest.target-size-bytes`. */
+const [minToMerge, targetBytes] = [100, 8 * 1024 * 1024];
+
+/** Returns small manifests in the place of which one comes, if there are many. */
+function manySmall(manifests: readonly WrittenManifest[]): readonly WrittenManifest[] {
+  const small = manifests.filter(({ row }) => row.manifest_length < targetBytes / 2);
+  let bytes = 0;
+  return small.length < minToMerge ? [] : small.filter(({ row }) => (bytes += row.manifest_length) <= targetBytes);
+}
+
+function selected(manifests: readonly ManifestContent[], isMeant: (entry: ManifestEntry) => boolean, given: Partial<ManifestEntry>) {
+  return manifests.map((each) => ({ ...each, entries: each.entries.filter(isMeant).map((entry) => ({ ...entry, ...given })) }));
+}
+
+/** Returns one manifest for all that can be in one. */
+function joined(contents: readonly ManifestContent[]): readonly ManifestContent[] {
+  const kindOf = ({ specId, partitionType }: ManifestContent) => JSON.stringify([specId, partitionType]);
+  const byKind = new Map<string, ManifestContent[]>();
+  for (const each of contents) if (each.entries.length > 0) byKind.set(kindOf(each), [...(byKind.get(kindOf(each)) ?? []), each]);
+  return [...byKind.values()].flatMap((same) =>
+    same.slice(0, 1).map((one) => ({ ...one, entries: same.flatMap(({ entries }) => entries) })),
+  );
 }
 
 /** https://iceberg.apache.org/spec/#optional-snapshot-summary-fields */

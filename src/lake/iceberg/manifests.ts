@@ -2,7 +2,8 @@ import type { z } from 'zod';
 import { isMap, schema, SinkError } from '../../core/index.js';
 import { type ObjectStore, writeOnce } from '../../store/index.js';
 import { readAvro, writeAvro } from './avro.js';
-import { id, type Snapshot } from './metadata.js';
+import { inGroups } from '../in-groups.js';
+import { id, type PartitionSpec, type Schema, type Snapshot, type SnapshotId } from './metadata.js';
 
 /** NaN if it is missing, as it may be in a list of format version 1. */
 const count = schema((z) =>
@@ -29,7 +30,7 @@ const manifestFile = schema((z) =>
   }),
 );
 
-type ManifestFile = z.output<ReturnType<typeof manifestFile>>;
+type ListedManifest = z.output<ReturnType<typeof manifestFile>>;
 
 const manifestEntry = schema((z) =>
   z.object({
@@ -55,49 +56,58 @@ export type DataFile = ManifestEntry['data_file'];
 
 export const status = { existing: 0, added: 1, deleted: 2 } as const;
 
-/** Files with the same partition spec. */
-export interface FileGroup {
+/** What a manifest has. */
+export interface ManifestContent {
   readonly specId: number;
   /** Avro's type of a partition tuple. */
   readonly partitionType: unknown;
   readonly entries: readonly ManifestEntry[];
 }
 
+/** A manifest that was written, and its entries that are not deleted. */
+export interface WrittenManifest extends ManifestContent {
+  /** Its row in a manifest list, which later lists have, too. */
+  readonly row: ReturnType<typeof rowOf>;
+}
+
 /**
- * Reads the manifests of a snapshot: their paths, and the entries that are not deleted, with the ids and numbers that they inherit.
+ * Reads the manifests of a snapshot that have entries which are not deleted.
  *
  * @throws {SinkError} `E_SINK_FOREIGN` if a file is missing, or is not what the one that names it says: another one, or shorter.
  */
-export async function readManifests(store: ObjectStore, snapshot: Snapshot) {
-  const manifests = await readList(store, snapshot);
-  const groups: FileGroup[] = [];
-  for (const manifest of manifests) {
-    const { schema: type, records, bytes } = await readIceberg(store, manifest.manifest_path);
-    const all = records.map((record) => manifestEntry().parse(record));
-    const live = all.filter((entry) => entry.status !== status.deleted);
-    const { added_snapshot_id: adding, sequence_number: number } = manifest;
-    // A manifest in the place of another one may have as many.
-    const others = live.filter((entry) => entry.status === status.added && (entry.snapshot_id ?? adding) !== adding);
-    refuseDamaged(manifest.manifest_path, [
-      ['bytes', bytes, manifest.manifest_length],
-      ['files', live.length, liveIn(manifest, 'files')],
-      ['rows', sumOf(live, 'record_count'), liveIn(manifest, 'rows')],
-      ['deleted files', all.length - live.length, manifest.deleted_files_count],
-      ['files of another snapshot', others.length, 0],
-    ]);
-    const entries = live.map((entry) => ({
-      ...entry,
-      snapshot_id: entry.snapshot_id ?? adding,
-      sequence_number: entry.sequence_number ?? number ?? 0,
-      file_sequence_number: entry.file_sequence_number ?? number ?? 0,
-    }));
-    groups.push({ specId: manifest.partition_spec_id, partitionType: memberType(memberType(type, 'data_file'), 'partition'), entries });
-  }
-  return { paths: manifests.map((manifest) => manifest.manifest_path), groups: groups.filter(({ entries }) => entries.length > 0) };
+export async function readManifests(store: ObjectStore, snapshot: Snapshot): Promise<readonly WrittenManifest[]> {
+  const found: WrittenManifest[] = [];
+  for await (const manifest of inGroups(await readList(store, snapshot), (row) => readManifest(store, row)))
+    if (manifest.entries.length > 0) found.push(manifest);
+  return found;
+}
+
+/** Reads a manifest, and the ids and numbers that its entries inherit from its row in a list. @throws As `readManifests`. */
+export async function readManifest(store: ObjectStore, listed: ListedManifest): Promise<WrittenManifest> {
+  const { manifest_path: path, partition_spec_id: specId, added_snapshot_id: adding } = listed;
+  const { schema: type, records, bytes } = await readIceberg(store, path);
+  const number = listed.sequence_number ?? 0;
+  const all = records.map((record) => {
+    const entry = manifestEntry().parse(record);
+    const { snapshot_id: id = adding, sequence_number: own, file_sequence_number: ofFile } = entry;
+    return { ...entry, snapshot_id: id ?? adding, sequence_number: own ?? number, file_sequence_number: ofFile ?? number };
+  });
+  const entries = all.filter((entry) => entry.status !== status.deleted);
+  // A manifest in the place of another one may have as many.
+  const others = entries.filter((entry) => entry.status === status.added && entry.snapshot_id !== adding);
+  refuseDamaged(path, [
+    ['bytes', bytes, listed.manifest_length],
+    ['files', entries.length, liveIn(listed, 'files')],
+    ['rows', sumOf(entries, 'record_count'), liveIn(listed, 'rows')],
+    ['deleted files', all.length - entries.length, listed.deleted_files_count],
+    ['files of another snapshot', others.length, 0],
+  ]);
+  const partitionType = memberType(memberType(type, 'data_file'), 'partition');
+  return { specId, partitionType, entries, row: rowOf(path, bytes, { specId, entries: all }, adding, number) };
 }
 
 /** Reads a manifest list, whose fields other writers may have named otherwise. */
-async function readList(store: ObjectStore, snapshot: Snapshot): Promise<readonly ManifestFile[]> {
+export async function readList(store: ObjectStore, snapshot: Snapshot): Promise<readonly ListedManifest[]> {
   const { 'snapshot-id': id, 'manifest-list': path, summary } = snapshot;
   const { schema: type, metadata, records } = await readIceberg(store, path);
   const known = new Map(manifestFileFields.map((field) => [field['field-id'], field.name]));
@@ -117,7 +127,7 @@ async function readList(store: ObjectStore, snapshot: Snapshot): Promise<readonl
   return manifests;
 }
 
-function liveIn(manifest: ManifestFile, what: 'files' | 'rows'): number {
+function liveIn(manifest: ListedManifest, what: 'files' | 'rows'): number {
   return manifest[`added_${what}_count`] + manifest[`existing_${what}_count`];
 }
 
@@ -158,50 +168,71 @@ export function keyOf({ root }: ObjectStore, path: string): string {
 export type SnapshotNumbers = Pick<Snapshot, 'snapshot-id' | 'parent-snapshot-id' | 'sequence-number'>;
 
 /**
- * Writes the manifests of a snapshot, one for each group, and the list of them.
+ * Writes manifests of a snapshot, and the list of them and others that stay as they are.
  *
- * @param header Metadata of the manifest of a spec.
  * @param prefix What the keys begin with.
- * @returns The keys of all, that of the list last.
+ * @returns The keys of what was written, that of the list last, and the manifests.
  */
 export async function writeManifests(
   store: ObjectStore,
   { 'snapshot-id': snapshotId, 'parent-snapshot-id': parentId, 'sequence-number': sequence }: SnapshotNumbers,
-  groups: readonly FileGroup[],
-  header: (specId: number) => Readonly<Record<string, string>>,
+  { written, kept }: { readonly written: readonly ManifestContent[]; readonly kept: readonly WrittenManifest[] },
+  { schema, specs }: { readonly schema: Schema; readonly specs: readonly PartitionSpec[] },
   prefix: string,
-): Promise<readonly string[]> {
-  const [keys, rows]: [string[], object[]] = [[], []];
+) {
+  const keys: string[] = [];
   const upload = async (name: string, bytes: Buffer): Promise<string> => {
     const key = `${prefix}-${snapshotId}-${name}.avro`;
     await writeOnce(store, key, bytes);
     keys.push(key);
     return `${store.root}/${key}`;
   };
-  for (const { specId, partitionType, entries } of groups) {
-    const bytes = await writeAvro(entryType(partitionType), { ...header(specId), 'format-version': '2', content: 'data' }, entries);
-    const of = (wanted: number) => entries.filter((entry) => entry.status === wanted);
-    const [added, existing, deleted] = [of(status.added), of(status.existing), of(status.deleted)];
-    rows.push({
-      manifest_path: await upload(`m${specId}`, bytes),
-      manifest_length: bytes.length,
-      partition_spec_id: specId,
-      content: 0,
-      sequence_number: sequence,
-      min_sequence_number: existing.reduce((least, entry) => Math.min(least, entry.sequence_number ?? 0), sequence),
-      added_snapshot_id: snapshotId,
-      added_files_count: added.length,
-      existing_files_count: existing.length,
-      deleted_files_count: deleted.length,
-      added_rows_count: sumOf(added, 'record_count'),
-      existing_rows_count: sumOf(existing, 'record_count'),
-      deleted_rows_count: sumOf(deleted, 'record_count'),
-    });
+  const manifests: WrittenManifest[] = [];
+  for (const [index, manifest] of written.entries()) {
+    const { specId, partitionType, entries } = manifest;
+    const header = {
+      schema: JSON.stringify(schema),
+      'partition-spec': JSON.stringify(specs.find((each) => each['spec-id'] === specId)?.fields),
+      'partition-spec-id': String(specId),
+      'format-version': '2',
+      content: 'data',
+    };
+    const bytes = await writeAvro(entryType(partitionType), header, entries);
+    const row = rowOf(await upload(`m${index}`, bytes), bytes.length, manifest, snapshotId, sequence);
+    manifests.push({ ...manifest, entries: entries.filter((entry) => entry.status !== status.deleted), row });
   }
+  manifests.push(...kept);
   const ids = { 'snapshot-id': snapshotId, 'parent-snapshot-id': parentId ?? null, 'sequence-number': sequence, 'format-version': 2 };
   const texts = Object.fromEntries(Object.entries(ids).map(([name, value]) => [name, String(value)]));
+  const rows = manifests.map(({ row }) => row);
   await upload('snap', await writeAvro(record('manifest_file', ...manifestFileFields), texts, rows));
-  return keys;
+  return { keys, manifests: manifests.filter(({ entries }) => entries.length > 0) };
+}
+
+function rowOf(
+  path: string,
+  bytes: number,
+  { specId, entries }: Omit<ManifestContent, 'partitionType'>,
+  snapshotId: SnapshotId,
+  sequence: number,
+) {
+  const of = (wanted: number) => entries.filter((entry) => entry.status === wanted);
+  const [added, existing, deleted] = [of(status.added), of(status.existing), of(status.deleted)];
+  return {
+    manifest_path: path,
+    manifest_length: bytes,
+    partition_spec_id: specId,
+    content: 0,
+    sequence_number: sequence,
+    min_sequence_number: existing.reduce((least, entry) => Math.min(least, entry.sequence_number ?? 0), sequence),
+    added_snapshot_id: snapshotId,
+    added_files_count: added.length,
+    existing_files_count: existing.length,
+    deleted_files_count: deleted.length,
+    added_rows_count: sumOf(added, 'record_count'),
+    existing_rows_count: sumOf(existing, 'record_count'),
+    deleted_rows_count: sumOf(deleted, 'record_count'),
+  };
 }
 
 export function sumOf(entries: readonly ManifestEntry[], what: 'record_count' | 'file_size_in_bytes'): number {
@@ -212,7 +243,7 @@ const required = (id: number, name: string, type: unknown) => ({ name, type, 'fi
 export const optional = (id: number, name: string, type: unknown) => ({ ...required(id, name, ['null', type]), default: null });
 export const record = (name: string, ...fields: readonly unknown[]) => ({ type: 'record', name, fields }) as const;
 
-/** https://iceberg.apache.org/spec/#manifest-lists, without summaries of partitions: there is one manifest for each spec. */
+/** https://iceberg.apache.org/spec/#manifest-lists, without summaries of partitions, which only spare readers manifests. */
 const manifestFileFields = [
   required(500, 'manifest_path', 'string'),
   required(501, 'manifest_length', 'long'),

@@ -95,6 +95,21 @@ describe('a table of Iceberg', () => {
     expect((await table.metadata()).schemas).toHaveLength(1);
   });
 
+  testByReaders('has the rows of many runs, whose manifests stay or are merged', async () => {
+    const table = new Table(await temporaryFolder());
+    const nights = Array.from({ length: 103 }, (_, index) => ({ id: String(index), state: `state ${index % 3}` }));
+    for (const [index, row] of nights.entries())
+      await table.run(`r${index}`, [row], { by: ['state'], mode: index === 101 ? 'replace_partitions' : 'append', keep: 999 });
+    const { snapshots } = await table.metadata();
+    const of = (run: string) => snapshots.find(({ summary }) => summary['leadstream.run'] === run)?.['snapshot-id'] ?? 0;
+    const replaced = printed(nights.filter(({ id: name, state }) => Number(name) >= 101 || state !== nights[101]?.state));
+    const read = await table.read(of('r102'), of('r100'), of('r99'));
+    expect(read).toEqual([replaced, printed(nights.slice(0, 101)), printed(nights.slice(0, 100))]);
+    const version = await table.format.load();
+    await table.store.remove((version && (await table.format.expire(version, 0, []))) ?? []);
+    expect(await table.read(of('r102'))).toEqual([replaced]);
+  });
+
   testByReaders('is empty after a first run without rows', async () => {
     const table = new Table(await temporaryFolder());
     await table.run('r1', []);

@@ -5,6 +5,7 @@ import type { Row } from '../../../src/core/index.js';
 import { readAvro, writeAvro } from '../../../src/lake/iceberg/avro.js';
 import { type Catalog, fileCatalog, IcebergFormat } from '../../../src/lake/iceberg/index.js';
 import { readManifests } from '../../../src/lake/iceberg/manifests.js';
+import { manifestKey } from '../../../src/lake/store-table.js';
 import { DiskObjects } from '../../../src/store/disk-objects.js';
 import { IcebergTable, seen, sharedCatalog } from '../../support/format-table.js';
 import { around } from '../../support/stores.js';
@@ -39,7 +40,7 @@ test.each([
   [undefined, 'to which others returned', '2', []],
   [undefined, 'to which others returned, while its snapshot is there', '2', ['r2']],
 ])('takes %s for the last run of a version %s', async (run, _, sequence, kept) => {
-  const own = new Table(await temporaryFolder());
+  const own = new IcebergTable(await temporaryFolder());
   for (const each of ['r1', 'r2']) await own.run(each, [id(each)]);
   const { snapshots, properties, ...rest } = await own.metadata();
   const foreign = { ...snapshots[0], summary: { operation: 'replace' } };
@@ -51,6 +52,60 @@ test.each([
   });
   const version = await new IcebergFormat(catalog, own.store).load();
   expect([version?.current?.run, version?.kept.map((each) => each.run)]).toEqual([run, kept]);
+});
+
+describe('manifests of Iceberg', () => {
+  /** By snapshot, those that its list names. */
+  async function manifestsOf(table: IcebergTable): Promise<readonly (readonly string[])[]> {
+    const lists = (await table.metadata()).snapshots.map((snapshot) => readFile(snapshot['manifest-list']));
+    const read = lists.map(async (list) => (await readAvro(await list)).records as { manifest_path: string }[]);
+    return (await Promise.all(read)).map((records) => records.map((row) => row.manifest_path));
+  }
+  const inState = (state: string, ...names: string[]): Row[] => names.map((name) => ({ id: name, state }));
+
+  test('stay as they are where a run removes none of their files, until no snapshot has them', async () => {
+    const table = new IcebergTable(await temporaryFolder());
+    const by = ['state'];
+    await table.run('r1', [...inState('CA', 'a'), ...inState('NY', 'b')], { by, mode: 'append' });
+    await table.run('r2', inState('TX', 'c'), { by, mode: 'append' });
+    await table.run('r3', inState('CA', 'd'), { by, mode: 'replace_partitions' });
+    const last = await table.run('r4', inState('TX', 'e'), { by, mode: 'append' });
+    const [first = [], second = [], third = [], fourth = []] = await manifestsOf(table);
+    const newIn = (now: readonly string[], before: readonly string[]) => now.filter((path) => !before.includes(path)).length;
+    expect([first.length, newIn(second, first), newIn(third, second), newIn(fourth, third)]).toEqual([1, 1, 2, 1]);
+    expect(second).toEqual(expect.arrayContaining([...first]));
+    expect(third.filter((path) => second.includes(path))).toEqual(second.filter((path) => !first.includes(path)));
+    // What r3 has of deleted files is of no use to later snapshots.
+    expect(third.filter((path) => fourth.includes(path))).toHaveLength(2);
+    expect(seen(await table.format.load())).toEqual(seen(last));
+    const removed = await table.format.expire(last, 0, []);
+    const expired = [...first, ...third].filter((path) => !fourth.includes(path)).map((path) => path.slice(table.root.length + 1));
+    expect(removed.filter((key) => /-m\d+\.avro$/.test(key)).sort()).toEqual([...new Set(expired)].sort());
+    await table.store.remove(removed);
+    expect((await table.format.load())?.files.map(({ name }) => name.split('/')[1]).sort()).toEqual(['r1', 'r2', 'r3', 'r4']);
+  });
+
+  test('are one again when there are a hundred small ones, of which earlier runs keep theirs', async () => {
+    const table = new IcebergTable(await temporaryFolder());
+    let version = await table.run('r000', [id('0')]);
+    const change = await table.change(version, 'r000', [id('0')], { mode: 'append' });
+    const nights = Array.from({ length: 102 }, (_, index) => `r${String(index + 1).padStart(3, '0')}`);
+    for (const runId of nights) {
+      const added = change.added.map((file) => ({ ...file, name: `data/${runId}/part-00000.parquet` }));
+      await table.store.put(manifestKey(runId), JSON.stringify(change.manifest));
+      version = await table.format.commit(version, { ...change, runId, added, keep: 999 });
+    }
+    const counts = (await manifestsOf(table)).map((paths) => paths.length);
+    expect([counts.slice(0, 3), counts.slice(98)]).toEqual([
+      [1, 2, 3],
+      [99, 100, 1, 2, 3],
+    ]);
+    expect(seen(await table.format.load())).toEqual(seen(version));
+    expect(version.files).toHaveLength(103);
+    const restored = await table.format.restore(version, 'r099');
+    expect(restored.files).toHaveLength(100);
+    expect(await table.format.expire(restored, 999, [])).toEqual([]);
+  });
 });
 
 describe('a commit to a table of Iceberg', () => {
@@ -115,6 +170,7 @@ test('a table of Iceberg never has fewer rows because its manifests or lists are
   let borders = 0;
   for (const [night, paths] of byNight.entries()) {
     for (const [which, path] of paths.entries()) {
+      if (byNight[night - 1]?.includes(path)) continue;
       const bytes = await readFile(path);
       const sync = bytes.subarray(-16);
       const damages: (Buffer | undefined)[] = [
@@ -131,7 +187,7 @@ test('a table of Iceberg never has fewer rows because its manifests or lists are
         const found = await table.format.load().then(seen, (failure: unknown) => failure);
         const restored = await readManifests(table.store, snapshots[night] as never).catch((failure: unknown) => failure);
         expect(restored).toMatchObject({ code: 'E_SINK_FOREIGN', message: expect.stringContaining(path) });
-        expect(found).toEqual(night === 4 ? restored : whole);
+        expect(found).toEqual(byNight.at(-1)?.includes(path) ? restored : whole);
       }
       await writeFile(path, bytes);
     }
