@@ -19,6 +19,8 @@ import { applied, type DeltaState, type RunState, unreachable } from './log.js';
  */
 export class DeltaFormat implements TableFormat<DeltaState> {
   readonly kind = 'delta';
+  /** What was read of the log, which only grows. */
+  #known: DeltaState | undefined;
 
   constructor(private readonly store: ObjectStore) {}
 
@@ -28,8 +30,9 @@ export class DeltaFormat implements TableFormat<DeltaState> {
     const commits = keys.filter((key) => /^\d{20}\.json$/.test(key.slice(logFolder.length)));
     if (keys.length > 0 && (commits.length === 0 || commits.some((key, index) => key !== commitKey(index))))
       throw this.#foreign('the log of the Delta table does not have all versions from 0 on');
-    let state: DeltaState | undefined;
-    for await (const body of inGroups(commits, (key) => this.#read(key))) state = this.#applied(state, body);
+    let state = nextOf(this.#known) > commits.length ? undefined : this.#known;
+    for await (const body of inGroups(commits.slice(nextOf(state)), (key) => this.#read(key))) state = this.#applied(state, body);
+    this.#known = state;
     if (state) await this.#checkRows(state.current);
     // Its default is true.
     if (state && state.current.metaData.configuration?.[logCleanup] !== 'false')
@@ -115,7 +118,8 @@ export class DeltaFormat implements TableFormat<DeltaState> {
       body = await this.#read(key);
       if (!actionsIn(body)?.some(({ commitInfo }) => commitInfo?.leadstream?.run === by.run)) throw lostTo(`${this.store.root}/${key}`);
     }
-    return this.#versionOf(this.#applied(before, body));
+    this.#known = this.#applied(before, body);
+    return this.#versionOf(this.#known);
   }
 
   #applied(before: DeltaState | undefined, body: string): DeltaState {

@@ -9,6 +9,7 @@ import { parquet } from '../../../src/sinks/index.js';
 import type { ObjectStore } from '../../../src/store/index.js';
 import { columns, DeltaTable, row } from '../../support/format-table.js';
 import { recording } from '../../support/sinks.js';
+import { storesAround } from '../../support/stores.js';
 import { rowsOf, Tested } from '../../support/tested-table.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
@@ -56,6 +57,18 @@ describe('a Delta table', () => {
       },
       { add: { path: 'data/run-1/state=b%2520c%2525/part-00000.parquet' } },
     ]);
+  });
+
+  test('has a log of which a run reads each version once', async () => {
+    const table = await Tested.at('delta', 'folder');
+    for (const night of [0, 1, 2, 3, 4]) await table.run({ mode: 'append' }, rowsOf('20240101', String(night)));
+    const read: string[] = [];
+    const stores = storesAround(['read'], (call, key) => {
+      if (key.startsWith('_delta_log/')) read.push(key);
+      return call();
+    });
+    await table.run({ mode: 'append' }, rowsOf('20240101', 'last'), stores);
+    expect(read).toEqual(await table.keys('_delta_log/').then((keys) => keys.slice(0, -1)));
   });
 
   test.each([
