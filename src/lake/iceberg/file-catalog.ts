@@ -1,6 +1,7 @@
 import { SinkError } from '../../core/index.js';
 import { parseExact, stringifyExact } from '../../json/index.js';
 import { type ObjectStore, writeOnce } from '../../store/index.js';
+import { keysBelow } from '../store-table.js';
 import type { Catalog, Update } from './catalog.js';
 import { tableMetadata, type TableMetadata } from './metadata.js';
 import { firstPartitionId } from './schema.js';
@@ -11,9 +12,11 @@ import { firstPartitionId } from './schema.js';
  */
 export function fileCatalog(store: ObjectStore): Catalog {
   const pathOf = (version: number) => `${store.root}/${metadataKey(version)}`;
+  let versions: readonly number[] = [];
   return {
     load: async () => {
-      const version = await newestVersion(store);
+      versions = await versionsIn(store);
+      const version = versions.reduce((newest, each) => Math.max(newest, each), 0);
       if (version === 0) return undefined;
       const found = await store.read(metadataKey(version));
       const metadata = tableMetadata(parseExact(found?.bytes ?? Buffer.of()), pathOf(version));
@@ -28,6 +31,8 @@ export function fileCatalog(store: ObjectStore): Catalog {
       const written = { ...metadata, 'metadata-log': [...(metadata['metadata-log'] ?? []), ...previous].slice(-maxPreviousVersions) };
       if ((await writeOnce(store, metadataKey(version), stringifyExact(written))) === undefined) return 'lost';
       await writeHint(store, version);
+      const obsolete = versions.filter((each) => each < version - maxPreviousVersions);
+      await store.remove(obsolete.map(metadataKey)).catch(() => undefined);
       return { sequence: version, metadata: written, path: pathOf(version) };
     },
   };
@@ -39,22 +44,21 @@ const versionProperty = 'leadstream.metadata-version';
 /** Names the newest version for readers without a catalog. It may be behind for a moment, and after a crash until the next run. */
 const hintKey = 'metadata/version-hint.text';
 
-/** The default of `write.metadata.previous-versions-max`, for the log; the files stay. */
+/** The default of `write.metadata.previous-versions-max`: the log has so many, and files of earlier ones are removed. */
 const maxPreviousVersions = 100;
 
 function metadataKey(version: number): string {
   return `metadata/v${version}.metadata.json`;
 }
 
-async function newestVersion(store: ObjectStore): Promise<number> {
-  let newest = 0;
-  for await (const { key } of store.list('metadata/')) {
-    if (!/\.metadata\.json(\.gz)?$/.test(key)) continue;
+/** Other programs name metadata as we do, or by five digits and a UUID; manifests, of which there may be many, are not listed. */
+async function versionsIn(store: ObjectStore): Promise<readonly number[]> {
+  const keys = (await keysBelow(store, ['metadata/v', 'metadata/0'])).filter((key) => /\.metadata\.json(\.gz)?$/.test(key));
+  return keys.map((key) => {
     const version = Number(/^metadata\/v(\d+)\.metadata\.json$/.exec(key)?.[1]);
     if (Number.isNaN(version)) throw foreign(store, key);
-    newest = Math.max(newest, version);
-  }
-  return newest;
+    return version;
+  });
 }
 
 function foreign({ root }: ObjectStore, key: string): SinkError {

@@ -5,7 +5,7 @@ import type { Row } from '../../../src/core/index.js';
 import { readAvro, writeAvro } from '../../../src/lake/iceberg/avro.js';
 import { type Catalog, fileCatalog, IcebergFormat } from '../../../src/lake/iceberg/index.js';
 import { readManifests } from '../../../src/lake/iceberg/manifests.js';
-import { manifestKey } from '../../../src/lake/store-table.js';
+import { keysBelow, manifestKey } from '../../../src/lake/store-table.js';
 import { DiskObjects } from '../../../src/store/disk-objects.js';
 import { IcebergTable, seen, sharedCatalog } from '../../support/format-table.js';
 import { around } from '../../support/stores.js';
@@ -120,6 +120,20 @@ describe('a commit to a table of Iceberg', () => {
     });
     await new IcebergTable(root, store).run('r2', [id('2')]);
     expect(await readFile(join(root, hint), 'utf8')).toBe('3');
+  });
+
+  test('removes the metadata that is no longer in the log of metadata, and lists no manifests', async () => {
+    const listed: string[] = [];
+    const disk = new DiskObjects(await temporaryFolder());
+    const store = around(disk, ['list'], (call, prefix) => (listed.push(prefix), call()));
+    const { catalog } = new IcebergTable(store.root, store);
+    const noted = (night: number) =>
+      catalog.load().then((base) => catalog.commit(base, [{ action: 'set-properties', updates: { night: `${night}` } }]));
+    for (let night = 1; night <= 103; night += 1) await noted(night);
+    const left = await keysBelow(disk, ['metadata/v1.', 'metadata/v2.', 'metadata/v3.', 'metadata/v103.']);
+    expect(left).toEqual(['metadata/v3.metadata.json', 'metadata/v103.metadata.json']);
+    expect((await catalog.load())?.metadata['metadata-log']?.[0]?.['metadata-file']).toBe(`${disk.root}/metadata/v3.metadata.json`);
+    expect([...new Set(listed)]).toEqual(['metadata/v', 'metadata/0']);
   });
 
   test.each(['lost', 'not sent'])(
