@@ -11,7 +11,7 @@ const headWords = magic.length + 4;
 const chunkWords = 4 * 65_536;
 
 /**
- * The keys of a table, with a digest of the content of each: 16 to 32 bytes per row in memory, 16 in the file `<run>.keys.bin`, which contains
+ * The keys of a table, with a digest of the content of each: 16 to 32 bytes per row in memory (and 16 while they are read), 16 in the file `<run>.keys.bin`, which contains
  * digests with a secret seed and no values. Those of this run are separate, because a key that occurs twice in one run is an error.
  */
 class KeyIndex {
@@ -55,8 +55,8 @@ function bytesOf(words: Uint32Array): Uint8Array {
 }
 
 /**
- * Returns the key index of the table before a run: the one that its run stored if that fits the key, otherwise rebuilt from the rows of the table, one row
- * group at a time. That of a new table is empty.
+ * Returns the key index of the table before a run: the one that its run stored if that fits the key, otherwise rebuilt from the rows of the table, a part
+ * of a row group at a time. That of a new table is empty.
  *
  * @throws {SinkError} `E_SINK_KEY` when the table's rows have no such key, or it does not identify them.
  */
@@ -78,9 +78,11 @@ export async function indexOf(landing: Pick<Landing, 'path' | 'before' | 'keys' 
 /** Returns the keys in a file; `undefined` if it is missing, was not written by `store` on such a machine, or has changed since. */
 function keysIn(bytes: Buffer | undefined, sha256: string): KeyMap | undefined {
   if (bytes === undefined || bytes.length % 4 !== 0 || sha256Text(bytes) !== sha256) return undefined;
-  const all = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+  // A view, unless the bytes are those of a small object at an odd place.
+  const { buffer, byteOffset: at, length } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
+  const all = new Uint32Array(buffer, at, length / 4);
   if (!magic.every((word, index) => all[index] === word)) return undefined;
-  const keys = new KeyMap(all.slice(magic.length, headWords));
+  const keys = new KeyMap(all.slice(magic.length, headWords), false, (all.length - headWords) / 4);
   keys.restore(all.subarray(headWords));
   return keys;
 }

@@ -96,25 +96,37 @@ export function readGroups(path: string, columns?: readonly string[]): AsyncIter
   return { [Symbol.asyncIterator]: () => groupsOf(path, wanted, exactTexts) };
 }
 
-/** As `readGroups`; instants that milliseconds do not hold are texts, because two of them could be one `Date`. Only other programs write such ones. */
+/** Number of rows at a time: row groups of other programs may have millions. */
+const windowRows = 65_536;
+
+/** As `readGroups`, by parts of row groups. Instants that milliseconds do not hold, by other programs, are texts: two of them could be one `Date`. */
 export function readExactGroups(path: string): AsyncIterable<readonly Row[]> {
   const exact = (perMs: bigint) => (value: bigint) => (value % perMs === 0n ? new Date(Number(value / perMs)) : String(value));
   const instants = { timestampFromMicroseconds: exact(1000n), timestampFromNanoseconds: exact(1_000_000n) };
-  return groupsOf(path, undefined, { ...exactTexts, ...instants });
+  return groupsOf(path, undefined, { ...exactTexts, ...instants }, windowRows);
 }
 
-async function* groupsOf(path: string, columns: readonly string[] | undefined, parsers: object): AsyncGenerator<readonly Row[], void> {
+/** @param most Rows at a time. */
+async function* groupsOf(
+  path: string,
+  columns: readonly string[] | undefined,
+  parsers: object,
+  most = Infinity,
+): AsyncGenerator<readonly Row[], void> {
   const { file, metadata } = await opened(path, columns);
   const [{ parquetReadObjects }, { decompress }, { gunzipSync }] = await Promise.all([import('hyparquet'), zstd(), import('node:zlib')]);
   const compressors = { GZIP: (bytes: Uint8Array) => gunzipSync(bytes), ZSTD: decompress };
-  let rowStart = 0;
+  let [rowStart, groupEnd] = [0, 0];
   for (const group of metadata.row_groups) {
-    const rowEnd = rowStart + Number(group.num_rows);
-    const wanted = { rowStart, rowEnd, ...(columns && { columns: [...columns] }) };
-    yield await parquetReadObjects({ file, metadata, compressors, parsers, ...wanted }).catch((failure: unknown) => {
-      throw unreadable(path, failure);
-    });
-    rowStart = rowEnd;
+    groupEnd += Number(group.num_rows);
+    do {
+      const rowEnd = Math.min(groupEnd, rowStart + most);
+      const wanted = { rowStart, rowEnd, ...(columns && { columns: [...columns] }) };
+      yield await parquetReadObjects({ file, metadata, compressors, parsers, ...wanted }).catch((failure: unknown) => {
+        throw unreadable(path, failure);
+      });
+      rowStart = rowEnd;
+    } while (rowStart < groupEnd);
   }
 }
 

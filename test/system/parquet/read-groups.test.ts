@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readExactGroups } from '../../../src/parquet/index.js';
 import { readGroups } from '../../../src/tables.js';
 import { duckdb } from '../../support/duckdb.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -17,6 +18,22 @@ async function rowsOf(path: string, columns?: readonly string[]) {
   for await (const group of readGroups(path, columns)) rows.push(...group);
   return rows;
 }
+
+test('a large row group of another program comes in parts', async () => {
+  const path = join(await temporaryFolder(), 'others.parquet');
+  const columns = `range AS id, CASE WHEN range % 3 > 0 THEN 'state ' || range % 7 END AS state`;
+  await duckdb(`COPY (SELECT ${columns} FROM range(200000)) TO '${path}' (FORMAT parquet, ROW_GROUP_SIZE 150000)`);
+  const [sizes, wrong]: [number[], unknown[]] = [[], []];
+  for await (const rows of readExactGroups(path)) {
+    const from = sizes.reduce((sum, size) => sum + size, 0);
+    sizes.push(rows.length);
+    for (const [index, { id, state }] of rows.entries()) {
+      const number = from + index;
+      if (id !== BigInt(number) || state !== (number % 3 > 0 ? `state ${number % 7}` : null)) wrong.push([number, id, state]);
+    }
+  }
+  expect([Math.max(...sizes), sizes.length, wrong]).toEqual([65_536, 4, []]);
+});
 
 describe('the rows of a Parquet file', () => {
   test('come by the columns that are wanted', async () => {
