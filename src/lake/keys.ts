@@ -11,8 +11,9 @@ const headWords = magic.length + 4;
 const chunkWords = 4 * 65_536;
 
 /**
- * The keys of a table, with a digest of the content of each: 16 to 32 bytes per row in memory (and 16 while they are read), 16 in the file `<run>.keys.bin`, which contains
- * digests with a secret seed and no values. Those of this run are separate, because a key that occurs twice in one run is an error.
+ * The keys of a table, with a digest of the content of each: 16 to 32 bytes per row in memory, and 16 more while they are read. The file
+ * `<run>.keys.bin` has 16 per row: digests with a secret seed, and no values. Those of this run are separate,
+ * because a key that occurs twice in one run is an error.
  */
 class KeyIndex {
   readonly #fresh: KeyMap;
@@ -55,8 +56,8 @@ function bytesOf(words: Uint32Array): Uint8Array {
 }
 
 /**
- * Returns the key index of the table before a run: the one that its run stored if that fits the key, otherwise rebuilt from the rows of the table, a part
- * of a row group at a time. That of a new table is empty.
+ * Returns the key index of the table before a run: the one that its run stored if that fits the key, otherwise rebuilt from the rows of the table,
+ * a part of a row group at a time. That of a new table is empty.
  *
  * @throws {SinkError} `E_SINK_KEY` when the table's rows have no such key, or it does not identify them.
  */

@@ -99,7 +99,7 @@ export function readGroups(path: string, columns?: readonly string[]): AsyncIter
 /** Number of rows at a time: row groups of other programs may have millions. */
 const windowRows = 65_536;
 
-/** As `readGroups`, by parts of row groups. Instants that milliseconds do not hold, by other programs, are texts: two of them could be one `Date`. */
+/** As `readGroups`, by parts of row groups. Instants that milliseconds do not hold are texts, because two of them could be one `Date`. */
 export function readExactGroups(path: string): AsyncIterable<readonly Row[]> {
   const exact = (perMs: bigint) => (value: bigint) => (value % perMs === 0n ? new Date(Number(value / perMs)) : String(value));
   const instants = { timestampFromMicroseconds: exact(1000n), timestampFromNanoseconds: exact(1_000_000n) };

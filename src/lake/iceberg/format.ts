@@ -285,7 +285,7 @@ function preparation(metadata: TableMetadata | undefined, location: string, sche
   return updates.filter((update) => update !== false);
 }
 
-/** Makes a snapshot of ours the current one. The first update replaces the whole reference, with its retention; the properties stay when others expire the snapshot. */
+/** Makes a snapshot the current one. The first update replaces the reference with its retention; the properties stay if others expire the snapshot. */
 function toMain(metadata: TableMetadata | undefined, snapshot: Snapshot, sequence: number): readonly Update[] {
   const { 'snapshot-id': id, 'schema-id': schemaId } = snapshot;
   const { run, sha256 } = runOf(snapshot);
@@ -311,9 +311,9 @@ function refuseNulls(root: string, { fields }: Schema, { added }: TableChange): 
 }
 
 /**
- * Returns the manifests of a snapshot that changes another one: those that have to be written, and those that stay as they are. Removed files are entries of
- * status DELETED, apart from the others, so that the next snapshot is rid of them, unless a change of the partitioning leaves nothing else of their spec:
- * DuckDB 1.5 fails on snapshots with several specs.
+ * Returns the manifests of a snapshot that changes another one: those to be written, and those that stay as they are. Removed files are entries of
+ * status DELETED in a manifest of their own, which the next snapshot does not have. There is none if a change of the partitioning leaves nothing
+ * else of their spec: DuckDB 1.5 fails on snapshots with several specs.
  */
 function changed(
   location: string,
