@@ -26,16 +26,15 @@ interface CompactionContext {
   readonly stores: ObjectStores;
   readonly scratch: string;
   readonly signal?: AbortSignal | undefined;
-  /** Carries out actions that commit. */
-  commit(actions: readonly Action[]): Promise<void>;
 }
 
 /**
- * Writes the small files of each partition that has several as large ones. The caller holds the lock of the table.
+ * Writes the small files of each partition that has several as large ones. The caller holds the lock of the table, and publishes the change.
  *
+ * @returns The runs before and after, and the change; it is absent if there is nothing to do.
  * @throws {LeadstreamError} `E_STATE_LOG` if the runs of the pipeline have another log: the next one would not find this in it.
  */
-export async function compact(path: string, { runId, runLog, stores, scratch, signal, commit }: CompactionContext) {
+export async function prepareCompaction(path: string, { runId, runLog, stores, scratch, signal }: CompactionContext) {
   const runs = await tableRuns(path, isRemote(path) ? { stores } : {});
   const { run: from = '', manifest } = runs.find(({ state }) => state === 'published') ?? {};
   const evidence: Evidence = (await runLog.has(from)) ? 'sha256' : 'none';
@@ -52,20 +51,14 @@ export async function compact(path: string, { runId, runLog, stores, scratch, si
   const landing: Landing = await (table instanceof StoreTable
     ? StoreRun.open(table, options, context, scratch)
     : LinkedRun.open(table, options, context));
-  let isAbandoned = true;
+  let actions: readonly Action[] | undefined;
   try {
     const publication = landing.before && (await compacted(landing, landing.before, { runId, signal }));
-    if (!publication) return { from, to: from, evidence };
-    const actions = await landing.publish(publication);
-    await landing.commit?.();
-    isAbandoned = false;
-    if (actions.length > 0) await commit(actions);
-    // The next run tries again to remove what is left.
-    await landing.cleanup().catch(() => undefined);
-    return { from, to: runId, evidence };
+    actions = publication && (await landing.publish(publication));
   } finally {
-    if (isAbandoned) await landing.abort();
+    if (!actions) await landing.abort();
   }
+  return actions ? { from, to: runId, evidence, change: { landing, actions } } : { from, to: from, evidence };
 }
 
 /**

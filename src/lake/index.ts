@@ -1,4 +1,4 @@
-export { compact } from './compact.js';
+export { prepareCompaction } from './compact.js';
 export { prepareRollback, rollBack, rollBackAll, tableRuns, type TableRun } from './history.js';
 export { manifestShape, modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
 export { partitionTerm, runDateColumn, tableKinds, type TableKind } from './partitions.js';

@@ -1,11 +1,11 @@
-import { reasonOf, type Column, type Row } from '../core/index.js';
-import { reworded } from '../store/index.js';
+import type { Column, Row } from '../core/index.js';
 import type { Events } from '../events/index.js';
 import { countOf, namingRow, type Fault, type Page, type KnownRows } from '../flow/index.js';
 import type { Published, UndeclaredField } from '../lake/index.js';
 import type { PreparedOutput, SinkContext, SinkWriter } from '../sinks/index.js';
 import type { PlannedSink } from '../plan/index.js';
 import type { Counts } from './counts.js';
+import { each } from './publish.js';
 
 /** A sink at the end of a run, before the commit. */
 export type Output = Awaited<ReturnType<Outputs['prepare']>>[number];
@@ -120,32 +120,4 @@ export function prepareSink(writer: SinkWriter, at: string, events: Events): Pro
     () => writer.prepare(),
     ({ rows, bytes }) => ({ rows, bytes }),
   );
-}
-
-/** Publishes outputs that no action commits, one after another. A failure names those before it. @returns The sinks that published. */
-export async function publishUnlogged(outputs: readonly Output[], partial: boolean): Promise<readonly string[]> {
-  const done: string[] = [];
-  for (const { at, prepared } of outputs) {
-    if (!prepared.commit) continue;
-    await prepared.commit(partial).catch((failure: unknown) => {
-      throw published(failure, done);
-    });
-    done.push(at);
-  }
-  return done;
-}
-
-/** Adds to a failure what had been published before and cannot be undone. */
-export function published(failure: unknown, names: readonly string[]): unknown {
-  if (names.length === 0) return failure;
-  return reworded(failure, `${reasonOf(failure)}; ${names.join(', ')} had already published, and will receive all rows again`);
-}
-
-/** Waits for all even if one fails, so that nothing keeps writing after a failure. */
-export async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results = await Promise.allSettled(items.map(work));
-  return results.map((result) => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  });
 }

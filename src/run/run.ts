@@ -1,13 +1,12 @@
-import { GateError, LeadstreamError, limitReached, reasonOf, withKeyOrigin, type Column, type ErrorCode } from '../core/index.js';
+import { GateError, LeadstreamError, limitReached, withKeyOrigin, type Column, type ErrorCode } from '../core/index.js';
 import { RunLog } from '../lake/index.js';
-import { forgetCommit, logCommit, prepareCommit, reworded, type Action, type PreparedCommit } from '../store/index.js';
 import { keyOriginOf, type Pipeline } from '../plan/index.js';
 import { evaluateGates, passGates, refuseReplacing, standingOutputs } from './gates.js';
 import { refuseStopped } from './stop.js';
-import type { RunCounts } from './counts.js';
 import { noteFailed, type GateResult, type RunReport } from './report.js';
 import type { HowRead } from './ledger.js';
-import { each, Outputs, published, publishUnlogged, type Output } from './outputs.js';
+import { Outputs, type Output } from './outputs.js';
+import { each, publish, type CommitLog } from './publish.js';
 import { Reading } from './reading.js';
 import { Rejects } from './rejects.js';
 import { notify, type RunEnd } from './notify.js';
@@ -85,7 +84,8 @@ class Attempt {
   #gates: readonly GateResult[] = [];
   #outputs: Outputs | undefined;
   #prepared: readonly Output[] = [];
-  #logged = false;
+  /** Whether the commit is logged or done, so that nothing may be removed any more. */
+  #isFinal = false;
 
   constructor(
     private readonly run: Run,
@@ -160,7 +160,7 @@ class Attempt {
 
   async #publish(outputs: readonly Output[], standing: ReadonlyMap<string, string>): Promise<RunReport> {
     const { run, claim, rejects } = this;
-    const { ledger, counts, expectations, stoppedBy } = this.#reading;
+    const { ledger, counts, spools, expectations, stoppedBy } = this.#reading;
     const { pipeline, options, warn } = run;
     const report = ledger.report(run, outputs, this.#howRead);
     if (stoppedBy) {
@@ -176,50 +176,26 @@ class Attempt {
     const own = await rejects.actions();
     const actions = [...own, ...(await each(outputs, ({ prepared }) => prepared.actions(facts))).flat()];
     refuseStopped(run.stop.signal);
-    // Outputs that cannot be logged are committed first: if the run is killed in between, it publishes no file, and the next run passes them all rows again.
     await rejects.commit();
-    const done = await publishUnlogged(outputs, report.partial);
     const totals = new Map(outputs.flatMap(({ output, prepared }) => (output === undefined ? [] : [[output, prepared.total]])));
     const { undeclared = [] } = facts;
     const kept = report.partial ? counts?.ofPart(totals.keys()) : counts?.of(ledger.reads(false), totals, undeclared);
-    const commit = await this.#prepareCommit(actions, kept).catch((failure: unknown) => {
-      throw published(failure, done);
-    });
-    this.#logged = true;
-    await run.events.during(
-      'commit',
-      () => ({ outputs: claim.outputs, actions: actions.length }),
-      () => this.#commit(commit, kept),
-    );
+    const nonFatal = run.nonFatal('cleanup failed');
+    const log: CommitLog = {
+      ...{ folder: run.state.folder('redo-log'), runId: run.runId, pipeline: pipeline.name },
+      ...{ spent: await spools.folders(), counts: kept },
+      logged: () => (this.#isFinal = true),
+      // The next run must not read pages of a published run again, and needs its counts.
+      settle: async () => {
+        await run.forgetPages(spools).catch(nonFatal);
+        if (kept) await counts?.keep(kept).catch(run.nonFatal('the counts of this run were not stored', 'W_RUN_COUNTS'));
+      },
+    };
+    const commit = { outputs: claim.paths, actions };
+    // One that only prints is not logged.
+    await publish({ outputs, commit, partial: report.partial, events: run.events, nonFatal }, run.publishes ? log : undefined);
+    this.#isFinal = true;
     return { ...report, gates: this.#gates, finishedAt: new Date().toISOString() };
-  }
-
-  /** From here on this run or the next one carries out the commit. One that only prints is not logged. */
-  async #prepareCommit(actions: readonly Action[], counts: RunCounts | undefined): Promise<PreparedCommit> {
-    const { runId, pipeline, publishes, state } = this.run;
-    const commit = { outputs: this.claim.paths, actions };
-    if (!publishes) return prepareCommit(commit);
-    const spent = await this.#reading.spools.folders();
-    return logCommit(state.folder('redo-log'), { runId, pipeline: pipeline.name, ...commit, spent, counts });
-  }
-
-  async #commit(commit: PreparedCommit, kept: RunCounts | undefined): Promise<void> {
-    const { run } = this;
-    const { counts, spools } = this.#reading;
-    await commit.commit().catch((failure: unknown) => {
-      if (!run.publishes) throw failure;
-      throw reworded(failure, `${reasonOf(failure)}; the commit is in the redo log, and the next run, or run --recover, completes it`);
-    });
-    // Before the commit is removed from the log: the next run must not read pages of a published run again, and needs its counts.
-    await run.forgetPages(spools).catch(run.nonFatal('cleanup failed'));
-    if (kept) await counts?.keep(kept).catch(run.nonFatal('the counts of this run were not stored', 'W_RUN_COUNTS'));
-    try {
-      // One that stays is carried out again by the next run, which changes nothing.
-      if (run.publishes) await forgetCommit(run.state.folder('redo-log'), run.runId);
-      await each(this.#prepared, ({ prepared }) => prepared.cleanup());
-    } catch (failure) {
-      run.nonFatal('cleanup failed')(failure);
-    }
   }
 
   get #howRead(): HowRead {
@@ -263,7 +239,7 @@ class Attempt {
     // Failures here are only warnings, so that the outcome of the run is reported.
     const cleanup = run.nonFatal('cleanup failed');
     // A logged commit is left to recovery.
-    if (!this.#logged) {
+    if (!this.#isFinal) {
       await this.#outputs?.abort().catch(cleanup);
       await rejects.close().catch(run.nonFatal('the rejects of this run were not kept'));
     }

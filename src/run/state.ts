@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { LeadstreamError, newRunId, schema } from '../core/index.js';
+import { LeadstreamError, newRunId, reasonOf, schema, warnProcess } from '../core/index.js';
 import {
-  compact,
   isInCatalog,
+  type Landing,
+  prepareCompaction,
   prepareRollback,
   pointerOfSeveral,
   storesTaken,
@@ -23,10 +24,8 @@ import {
   attempt,
   fixedPath,
   fixedPlace,
-  forgetCommit,
   jsonIn,
   lockOutputs,
-  logCommit,
   makePrivate,
   readOwn,
   recoverCommits,
@@ -34,6 +33,7 @@ import {
 } from '../store/index.js';
 import { Stores, removeTemporaries, replaceFile, unlessMissing, type LoggedCommit } from '../store/index.js';
 import { keepRecovered } from './counts.js';
+import { publish } from './publish.js';
 
 /** `begun`: records of the runs that pages belong to; `sinks`: locks for sinks without a path. */
 type Part = 'redo-log' | 'spool' | 'begun' | 'counts' | 'scratch' | 'sinks';
@@ -169,14 +169,25 @@ async function changed(verb: 'rollback' | 'compact', path: string, options: Roll
   const lock = await lockOutputs(places, { runId, stores });
   try {
     await recoverCommits(redoLog, { runId, held: [place], only: ({ outputs }) => outputs.includes(place), settle: state.settle });
-    const commit = async (actions: readonly Action[]) => {
-      await lock.check();
-      const prepared = await logCommit(redoLog, { runId, pipeline: verb, outputs: [place], actions });
-      await prepared.commit();
-      await forgetCommit(redoLog, runId);
+    const commit = async (actions: readonly Action[], landing?: Landing) => {
+      let isFinal = false;
+      const log = { folder: redoLog, runId, pipeline: verb, logged: () => void (isFinal = true) };
+      const nonFatal = (failure: unknown) => warnProcess({ code: 'W_SINK_TIDY', message: `${verb}: cleanup failed: ${reasonOf(failure)}` });
+      const outputs = landing ? [{ at: place, prepared: landing }] : [];
+      try {
+        await lock.check();
+        await publish({ outputs, commit: { outputs: [place], actions }, nonFatal }, actions.length > 0 ? log : undefined);
+        isFinal = true;
+      } finally {
+        if (!isFinal) await landing?.abort();
+      }
     };
-    if (verb === 'compact')
-      return await compact(place, { runId, runLog: new RunLog(state.path), stores, scratch: state.folder('scratch'), signal, commit });
+    if (verb === 'compact') {
+      const context = { runId, runLog: new RunLog(state.path), stores, scratch: state.folder('scratch'), signal };
+      const { change, ...runs } = await prepareCompaction(place, context);
+      if (change) await commit(change.actions, change.landing);
+      return runs;
+    }
     if (several) return await rollBackAll(several, options.to, { stores, stateDir: state.path });
     const table = await tableAt(place, stores);
     if (table instanceof StoreTable) return await rollBack(table, options.to, { stores, stateDir: state.path });

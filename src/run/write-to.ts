@@ -6,9 +6,9 @@ import { batchOf, deliver, fromPages, givenColumns, RowStream, unlessDry } from 
 import type { CountedStep, Page, Side } from '../flow/index.js';
 import { abortSignal, judged, kindOf, object, text } from '../options/index.js';
 import type { SinkWriter } from '../sinks/index.js';
-import { commitUnlogged } from '../store/index.js';
 import { firstOtherThanText } from '../vector/index.js';
 import { prepareSink, writePage } from './outputs.js';
+import { publish } from './publish.js';
 import { completed, refuseStopped } from './stop.js';
 
 /** The options of `writeTo`. */
@@ -83,18 +83,11 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
     const { rows: count, bytes, path } = prepared;
     const facts = { pipeline: name, fingerprint: '', collection: name, pages, startedAt, books: {}, partial };
     const actions = await prepared.actions({ ...facts, consistency: consistency?.outcome ?? 'off' });
-    const outputs = path === undefined ? [] : [path];
     refuseStopped(signal);
-    await events.during(
-      'commit',
-      () => ({ outputs, actions: actions.length }),
-      async () => {
-        await prepared.commit?.(partial);
-        await commitUnlogged({ outputs, actions });
-      },
-    );
+    const nonFatal = (failure: unknown) => warn({ code: 'W_SINK_TIDY', message: `cleanup failed: ${reasonOf(failure)}` });
+    const commit = { outputs: path === undefined ? [] : [path], actions };
+    await publish({ outputs: [{ at: name, prepared }], commit, partial, events, nonFatal });
     isCommitted = true;
-    await prepared.cleanup().catch((failure: unknown) => warn({ code: 'W_SINK_TIDY', message: `cleanup failed: ${reasonOf(failure)}` }));
     return { rows: count, bytes, path, consistency, steps };
   };
   try {

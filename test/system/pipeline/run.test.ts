@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -148,6 +148,24 @@ describe('a run that fails', () => {
     const asked = from.requests.length;
     for (let round = 1; round <= 5; round += 1) await ours();
     expect(from.requests.slice(asked)).toEqual(Array(5).fill('users?page=1&limit=1'));
+  });
+
+  test('reports its own failure, not that of keeping its rejects', async () => {
+    const [from, folder] = [await serviceOf({ leads: [lead(1), lead(2, { age: 'old' })] }), await temporaryFolder()];
+    const warnings: string[] = [];
+    const body = `from: leads
+rejects: { path: rejects/r.ndjson, max: 1 }
+expect: { min_rows: 3 }
+steps:
+  - cast: { types: { age: integer } }
+to:
+  - csv: { path: leads.csv }`;
+    const watch: Watcher = {
+      finish: { asyncEnd: () => rmSync(join(folder, 'rejects'), { recursive: true }) },
+      warning: ({ message }) => void warnings.push(message),
+    };
+    await expect(run(from, body, folder, { watch })).rejects.toMatchObject({ code: 'E_GATE_EXPECT' });
+    expect(warnings).toContainEqual(expect.stringMatching(/^the rejects of this run were not kept: cannot commit .*r\.ndjson/));
   });
 
   test.each<[string, (stop: () => void) => Watcher]>([
