@@ -1,4 +1,4 @@
-import { EMPTY, concat, defer, finalize, identity, tap, type Observable } from 'rxjs';
+import { EMPTY, Observable, concat, defer, finalize, identity, tap, type Operator } from 'rxjs';
 import { StepError, warnProcess, type Column, type Consistency, type Row, type Warning } from '../core/index.js';
 import { kindOf } from '../options/index.js';
 import { emptyTally, standalone, type StepContext, type Tally } from './context.js';
@@ -58,48 +58,65 @@ export interface StepNode<In = never, Out = unknown> {
   /** Whether it takes all rows before it emits the first. Default false. */
   readonly blocking?: boolean | undefined;
   /** Creates the step for one read. Default: the operator itself. */
-  readonly opened?: ((reading: Reading) => Step<In, Out>) | undefined;
+  readonly opened?: ((read: ChainRead) => Step<In, Out>) | undefined;
 }
 
 const nodes = new WeakMap<object, StepNode>();
 
-/** The read whose operators are being assembled. */
-let applying: Reading | undefined;
+/** Pages that carry their read through operators, so that also the parts of one composed by `pipe` of RxJS are opened for it. */
+class PagesOfRead<T> extends Observable<T> {
+  constructor(
+    readonly read: ChainRead,
+    source$: Observable<T>,
+  ) {
+    super((subscriber) => source$.subscribe(subscriber));
+  }
 
-/** Makes an operator carry its node. One composed by `pipe` of RxJS carries none; its parts still belong to a read. */
+  /* oxlint-disable typescript/no-deprecated -- operators of RxJS 7 make their results by `lift`, and by nothing else */
+  override lift<R>(operator?: Operator<T, R>): Observable<R> {
+    return new PagesOfRead(this.read, super.lift(operator));
+  }
+  /* oxlint-enable typescript/no-deprecated */
+}
+
+/** Makes an operator carry its node. */
 export function withNode<In, Out>(step: Step<In, Out>, node: StepNode<In, Out>): Step<In, Out> {
-  const known: Step<In, Out> = (pages$) => (applying && node.opened ? node.opened(applying)(pages$) : step(pages$));
+  const known: Step<In, Out> = (pages$) => {
+    if (!(pages$ instanceof PagesOfRead)) return step(pages$);
+    const { read } = pages$;
+    return new PagesOfRead(read, (node.opened?.(read) ?? step)(pages$));
+  };
   nodes.set(known, node);
   return known;
 }
 
+/** Makes an operator of a step that counts. @param context Counts and takes rejects for all reads. Default: each read has its own. */
+export function countedStep<In, Out>(
+  node: StepNode<In, Out>,
+  open: (context: StepContext) => Step<In, Out>,
+  context?: StepContext,
+): Step<In, Out> {
+  const opened = (read: ChainRead) => open(read.counted(node.at));
+  return withNode(open(context ?? standalone(node.at)), context ? node : { ...node, opened });
+}
+
 /** Makes an operator of a step that is opened for each read; outside `RowStream.pipe`, for each subscription. */
-export function openedStep<In, Out>(node: StepNode<In, Out>, opened: (reading: Reading) => Step<In, Out>): Step<In, Out> {
+export function openedStep<In, Out>(node: StepNode<In, Out>, opened: (read: ChainRead) => Step<In, Out>): Step<In, Out> {
+  // The types of the rows are those of the step.
+  const open = (read: ChainRead) => opened(read) as Step<never, unknown> as Step;
   const alone: Step = (pages$) =>
-    defer(() => {
-      const reading = new Reading({ purpose: 'reading' }, {});
-      // The types of the rows are those of the step.
-      const step = opened(reading) as Step<never, unknown> as Step;
-      return reading.through(pages$, [{ at: node.at, step, blocking: node.blocking, known: () => undefined }]);
-    });
+    defer(() => new ChainRead({ purpose: 'reading' }, {}).through(pages$, [{ ...node, open, known: () => undefined }]));
   return withNode(alone as Step<never, unknown> as Step<In, Out>, { ...node, opened });
 }
 
-export interface Link {
+/** A step of a chain, of a program or a file. */
+export interface ChainStep {
   readonly at: string;
-  readonly step: Step;
   readonly blocking?: boolean | undefined;
+  /** Opens it for a read. */
+  open(read: ChainRead): Step;
   /** Returns what is known about the rows that arrive at it. */
   known(): KnownRows | undefined;
-}
-
-/** Puts open steps behind one another, and wraps the pages that leave each. A failure at a row names the row. */
-export function linked(
-  pages$: Observable<Page>,
-  links: readonly Link[],
-  passing: (pages$: Observable<Page>, link: Link) => Observable<Page>,
-): Observable<Page> {
-  return links.reduce((each$, link) => passing(each$.pipe(link.step, namingRows(link.at, link.known)), link), pages$);
 }
 
 /** What a step did with the rows of a read. */
@@ -109,8 +126,8 @@ export interface CountedStep {
   readonly tally: Readonly<Tally>;
 }
 
-/** One read of a stream: the counts of its steps, how far each one read, their checks at the end, and the destination of their warnings. */
-export class Reading {
+/** One read through a chain: the counts of its steps, how far each one read, their checks at the end, and the destination of their warnings. */
+export class ChainRead {
   readonly steps: CountedStep[] = [];
   readonly #passages: Passage[] = [];
   readonly #judgements: (() => void)[] = [];
@@ -146,17 +163,24 @@ export class Reading {
     this.#judgements.push(judge);
   }
 
-  through(pages$: Observable<Page>, links: readonly Link[]): Observable<Page> {
-    let watched = 0;
-    const passing = (each$: Observable<Page>, at: string, blocking?: boolean) => {
-      // The steps counted since the previous call, which produce these pages.
-      const passage = new Passage(at, blocking ?? false, this.steps.slice(watched));
-      watched = this.steps.length;
+  /**
+   * Opens steps behind one another. A failure at a row names the row, and a stream that can never end fails.
+   *
+   * @param onPage Called with each page that leaves a step.
+   */
+  through(pages$: Observable<Page>, steps: readonly ChainStep[], onPage?: (page: Page, at: string) => void): Observable<Page> {
+    const passing = (from: string, isBlocking: boolean, counted: readonly CountedStep[], each$: Observable<Page>) => {
+      const passage = new Passage(from, isBlocking, counted);
       this.#passages.push(passage);
       return passage.watch(each$);
     };
-    const source$ = passing(pages$.pipe(namingRows<Row>(undefined, () => undefined)), 'the source of the rows');
-    const made$ = linked(source$, links, (each$, { at, blocking }) => passing(each$, at, blocking));
+    const source$ = passing('the source of the rows', false, [], pages$.pipe(namingRows<Row>(undefined, () => undefined)));
+    const made$ = steps.reduce((each$, { at, blocking = false, open, known }) => {
+      const before = this.steps.length;
+      const observed = onPage ? tap<Page>((page) => onPage(page, at)) : identity;
+      const next$ = each$.pipe(open(this), namingRows(at, known), observed);
+      return passing(at, blocking, this.steps.slice(before), next$);
+    }, source$);
     const judged$ = defer(() => {
       for (const judge of this.#judgements) judge();
       return EMPTY;
@@ -213,68 +237,31 @@ class Passage {
   }
 }
 
-export class StepChain {
-  /** The columns after the last step; `undefined` if unknown. */
-  readonly columns: readonly Column[] | undefined;
+/** Returns the steps of a program as a read opens them. An operator that is not leadstream's is called by its place. */
+export function chainOf(steps: readonly Step[], source: RowSource): readonly ChainStep[] {
+  return steps.map((step, index): ChainStep => {
+    const node = nodes.get(step);
+    const at = node?.at ?? `pipe: operator ${index + 1}`;
+    const checked = node ? identity : tap<Page>(checkPage(at));
+    const known = () => {
+      const columns = columnsBehind(steps.slice(0, index), source);
+      return columns && { key: source.key, columns };
+    };
+    return { at, blocking: node?.blocking, open: (read) => (each$) => checked(step(new PagesOfRead(read, each$))), known };
+  });
+}
 
-  /** @throws {StepError} `E_STEP_CONFIG` for a step that names fields which the rows do not have, as far as columns are known. */
-  constructor(
-    private readonly source: RowSource,
-    private readonly steps: readonly Step[] = [],
-  ) {
-    this.columns = this.#columnsBehind(steps, source.columns, (at) => (_path, message) => {
-      throw new StepError('E_STEP_CONFIG', `${at}: ${message}`);
-    });
-  }
-
-  followedBy(more: readonly Step[]): StepChain {
-    return new StepChain(this.source, [...this.steps, ...more]);
-  }
-
-  through(pages$: Observable<Page>, reading: Reading): Observable<Page> {
-    const links = this.steps.map((step, index): Link => {
-      const node = nodes.get(step);
-      const at = node?.at ?? `pipe: operator ${index + 1}`;
-      const checked = node === undefined ? tap<Page>(checkPage(at)) : identity;
-      const applied: Step = (each$) => {
-        const before = applying;
-        applying = reading;
-        try {
-          return each$.pipe(step, checked);
-        } finally {
-          applying = before;
-        }
-      };
-      return { at, step: applied, blocking: node?.blocking, known: () => this.#known(index) };
-    });
-    return reading.through(pages$, links);
-  }
-
-  /** Returns the output columns if the source has these undeclared columns in addition to the declared ones. No step takes their names. */
-  columnsWith(undeclared: readonly Column[]): readonly Column[] | undefined {
-    const { columns } = this.source;
-    if (columns === undefined || undeclared.length === 0) return this.columns;
-    const behind = this.#columnsBehind(this.steps, [...columns, ...undeclared], () => () => {});
-    return behind && [...new Map(behind.map((column) => [column.name, column])).values()];
-  }
-
-  #known(index: number): KnownRows | undefined {
-    const { columns, key } = this.source;
-    const arriving = this.#columnsBehind(this.steps.slice(0, index), columns, () => () => {});
-    return arriving && { key, columns: arriving };
-  }
-
-  #columnsBehind(
-    steps: readonly Step[],
-    from: readonly Column[] | undefined,
-    problemAt: (at: string) => ColumnsContext['problem'],
-  ): readonly Column[] | undefined {
-    const { withheld } = this.source;
-    return steps.reduce((columns, step) => {
-      const node = nodes.get(step);
-      return columns && node ? node.columns(columns, { withheld, problem: problemAt(node.at) }) : node?.made;
-    }, from);
-  }
+/** Returns the columns behind the steps of a program; `undefined` if unknown. @param problem Called with what is wrong with a step. */
+export function columnsBehind(
+  steps: readonly Step[],
+  { columns: from, withheld }: Pick<RowSource, 'columns' | 'withheld'>,
+  problem: (message: string) => void = () => {},
+): readonly Column[] | undefined {
+  return steps.reduce((columns, step) => {
+    const node = nodes.get(step);
+    if (!columns || !node) return node?.made;
+    return node.columns(columns, { withheld, problem: (_path, message) => problem(`${node.at}: ${message}`) });
+  }, from);
 }
 
 /** Returns a check that values are pages. @param who Names the producer in messages. */

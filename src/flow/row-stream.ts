@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { defer, map, Observable, ReplaySubject, share, tap } from 'rxjs';
-import type { Column, Consistency } from '../core/index.js';
+import { StepError, type Column, type Consistency } from '../core/index.js';
 import { maxTimerMs } from '../options/index.js';
-import { Reading, StepChain, type CountedStep, type OpenedSource, type ReadFor, type RowSource } from './chain.js';
+import { ChainRead, chainOf, columnsBehind, type CountedStep, type OpenedSource, type ReadFor, type RowSource } from './chain.js';
 import { iterate, toReadable, type RowFormat } from './iterate.js';
 import { rows } from './map-rows.js';
 import { isBatchPage, pageOf, rowsOf, type Page, type Step } from './page.js';
@@ -54,7 +54,7 @@ export class RowStream<T> implements AsyncIterable<T> {
   /** @internal Columns that are secret and not revealed, for messages. */
   readonly withheld: readonly string[];
   readonly #source: RowSource;
-  readonly #chain: StepChain;
+  readonly #chain: readonly Step[];
   #consistency: Consistency | undefined;
   #steps: readonly CountedStep[] | undefined;
 
@@ -62,11 +62,13 @@ export class RowStream<T> implements AsyncIterable<T> {
   static opened: <T>(stream: RowStream<T>, wanted: ReadFor) => OpenedStream<T> = (stream, wanted) => stream.#open(wanted);
 
   /** @internal */
-  constructor(source: RowSource, chain = new StepChain(source)) {
+  constructor(source: RowSource, chain: readonly Step[] = []) {
     this.#source = source;
     this.#chain = chain;
     this.withheld = source.withheld;
-    this.columns = chain.columns;
+    this.columns = columnsBehind(chain, source, (message) => {
+      throw new StepError('E_STEP_CONFIG', message);
+    });
     this.pages$ = defer(() => this.#open({ purpose: 'reading' }).pages$);
     this.rows$ = this.pages$.pipe(rows());
   }
@@ -128,7 +130,7 @@ export class RowStream<T> implements AsyncIterable<T> {
     l?: Operator<K, L>,
   ): RowStream<L>;
   pipe(...steps: readonly unknown[]): unknown {
-    return new RowStream(this.#source, this.#chain.followedBy(steps as readonly Step[]));
+    return new RowStream(this.#source, [...this.#chain, ...(steps as readonly Step[])]);
   }
 
   /**
@@ -162,26 +164,34 @@ export class RowStream<T> implements AsyncIterable<T> {
 
   #open(wanted: ReadFor): OpenedStream<T> {
     const opened = this.#source.open(wanted.purpose);
-    const reading = new Reading(wanted, this.#source);
-    const pages$ = this.#chain.through(opened.pages$, reading);
+    const read = new ChainRead(wanted, this.#source);
+    const pages$ = read.through(opened.pages$, chainOf(this.#chain, this.#source));
     const ended = () => {
       this.#consistency = opened.consistency;
-      this.#steps = reading.steps;
+      this.#steps = read.steps;
     };
     // The steps' own types guarantee the row type.
     const made$ = pages$.pipe(tap({ complete: ended, error: ended })) as Observable<unknown> as Observable<Page<T>>;
     return {
       pages$: made$,
       key: this.#source.key,
-      columns: () => this.#chain.columnsWith(opened.undeclared()),
+      columns: () => this.#columnsWith(opened.undeclared()),
       get consistency() {
         return opened.consistency;
       },
-      steps: reading.steps,
+      steps: read.steps,
       get partial() {
-        return reading.isPartial || opened.partial === true;
+        return read.isPartial || opened.partial === true;
       },
     };
+  }
+
+  /** Returns the columns if the source has these undeclared ones in addition to the declared ones. No step takes their names. */
+  #columnsWith(undeclared: readonly Column[]): readonly Column[] | undefined {
+    const { columns, withheld } = this.#source;
+    if (columns === undefined || undeclared.length === 0) return this.columns;
+    const behind = columnsBehind(this.#chain, { columns: [...columns, ...undeclared], withheld });
+    return behind && [...new Map(behind.map((column) => [column.name, column])).values()];
   }
 }
 

@@ -1,7 +1,7 @@
 import { BehaviorSubject, defer, filter, map, switchMap, takeUntil, tap, type Observable } from 'rxjs';
 import { columnsOf, type Collection } from '../collections/index.js';
 import { GateError, newConsistency, SourceError, type LeadstreamError, type OnDuplicateKey, type Row } from '../core/index.js';
-import { countOf, deliver, type Fault, linked, type Link, type Page, type Tally } from '../flow/index.js';
+import { ChainRead, countOf, deliver, type ChainStep, type Fault, type Page, type Tally } from '../flow/index.js';
 import { createClient, defaultFetchingThreads, isSequential, noSpools, readPages } from '../source/index.js';
 import type { CollectionReader, ServiceClient, Spools } from '../source/index.js';
 import type { PlannedStep } from '../plan/index.js';
@@ -90,13 +90,13 @@ export class Reading {
   #passed(pages$: Observable<Page>, write: (page: Page) => Promise<void>): Observable<unknown> {
     const { events, pipeline } = this.run;
     const { key } = pipeline.plan.collection;
-    const links = this.ledger.steps.map(({ step, tally }): Link => {
-      const { at, input } = step;
-      return { at, step: this.#open(step, tally), known: () => ({ key, columns: input }) };
+    const steps = this.ledger.steps.map(({ step, tally }): ChainStep => {
+      const { at, definition, input: columns } = step;
+      return { at, blocking: definition.blocking, open: () => this.#open(step, tally), known: () => ({ key, columns }) };
     });
-    const passing = (each$: Observable<Page>, { at }: Link) =>
-      each$.pipe(tap((page) => events.emit('step', () => ({ at, number: page.number, rows: countOf(page) }))));
-    return linked(pages$.pipe(takeUntil(this.#after(-1))), links, passing).pipe(
+    const onPage = (page: Page, at: string) => void events.emit('step', () => ({ at, number: page.number, rows: countOf(page) }));
+    const read = new ChainRead({ purpose: 'writing' }, {});
+    return read.through(pages$.pipe(takeUntil(this.#after(-1))), steps, onPage).pipe(
       deliver(async (page) => {
         this.expectations?.observe(page);
         await write(page);

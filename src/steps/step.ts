@@ -4,8 +4,7 @@ import type { Collection, Registry } from '../collections/index.js';
 import { amountOf, schema, snakeCase, type Zod } from '../core/index.js';
 import type { Column, OnDuplicateKey, Row, Violation, Warning } from '../core/index.js';
 import {
-  standalone,
-  withNode,
+  countedStep,
   type ColumnsContext,
   type ConfigPath,
   type OnError,
@@ -136,13 +135,8 @@ export function stepOf<C, In, Out>(
       never,
       unknown
     > as Step<In, Out>;
-  const alone = context ?? standalone(name);
-  return withNode(made(alone), {
-    at: alone.at,
-    columns: (input, plan) => definition.columns(config, input, plan),
-    blocking,
-    ...(context === undefined && { opened: (reading) => made(reading.counted(name)) }),
-  });
+  const columns = (input: readonly Column[], plan: ColumnsContext) => definition.columns(config, input, plan);
+  return countedStep({ at: context?.at ?? name, columns, blocking }, made, context);
 }
 
 /** Warns about a step that left out every row it received. */

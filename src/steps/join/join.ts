@@ -105,16 +105,16 @@ export function join<
   const { on, select = [], pick, key = [] } = config;
   const columns = (input: readonly Column[], plan: ColumnsContext) =>
     right instanceof RowStream && right.columns !== undefined ? joinStep.columns(config, input, plan) : undefined;
-  return openedStep({ at, columns }, (reading) => {
-    const context = reading.counted(at);
-    const other$ = pagesOf(right, reading).pipe(
+  return openedStep({ at, columns }, (read) => {
+    const context = read.counted(at);
+    const other$ = pagesOf(right, read).pipe(
       requireFields<Right>(`${at}, the other side`, [...Object.values(on), ...select, ...comparedBy(pick), ...key]),
     );
     let failed = false;
-    reading.atEnd(() => {
+    read.atEnd(() => {
       if (failed) return;
       const remark = joinStep.remark?.(config, context.tally, 0);
-      if (remark) reading.warn({ ...remark, message: `${at}: ${remark.message}` });
+      if (remark) read.warn({ ...remark, message: `${at}: ${remark.message}` });
       const violation = joinStep.gate?.(config, context.tally)?.violation;
       if (violation) throw new GateError(violation.code, `${at}: ${violation.message}`);
     });

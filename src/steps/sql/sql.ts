@@ -13,7 +13,7 @@ import type { Row, Sensitivity } from '../../core/index.js';
 import { defaultMemory, memory, missingDuckdb, plainCast, programSpill, scratchFolder, type SpillOptions } from '../../engine/index.js';
 import { describeQuery, queryResult, querySetting } from '../../engine/index.js';
 import type { DatabaseOptions, QueryColumn } from '../../engine/index.js';
-import { blocking, columnsNamed, standalone, withNode, type BatchReader, type Collector } from '../../flow/index.js';
+import { blocking, columnsNamed, countedStep, type BatchReader, type Collector } from '../../flow/index.js';
 import type { MadeColumns, NamedColumns, OnError, Step, StepContext } from '../../flow/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { checkDuckdb, columnName, onErrorKey, requireDuckdb } from '../fields.js';
@@ -67,10 +67,7 @@ export function sql<Out extends Row = Row>(query: string, options: SqlOptions<Ou
   const opened = (counted: StepContext): Step<Row, Out> =>
     blocking(counted, () => new QueryRows({ query, rows, expected, memory, folder, onError, now: new Date() }, counted));
   const columns = (input: readonly Column[]) => declared && columnsNamed(declared, strictest(input));
-  const node = { at, columns, made: expected, blocking: true };
-  return context
-    ? withNode(opened(context), node)
-    : withNode(opened(standalone(at)), { ...node, opened: (reading) => opened(reading.counted(at)) });
+  return countedStep({ at, columns, made: expected, blocking: true }, opened, context);
 }
 
 export interface SqlConfig {

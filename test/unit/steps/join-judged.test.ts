@@ -98,10 +98,13 @@ describe('matches are judged', () => {
     await expect(looped(none)).rejects.toMatchObject({ message: /0\.00% of 5 rows/ });
   });
 
-  test('a join inside of an operator that is made of several belongs to the read, too', async () => {
+  const foreign = map((page: Page) => page);
+  test.each<[string, Step]>([
+    ['steps', pipe(joining({ minMatch: '95%' }), limit(3))],
+    ['steps behind an operator of RxJS', pipe(foreign, joining({ minMatch: '95%' }), foreign, limit(3))],
+  ])('a join inside of an operator that is made of several %s belongs to the read, too', async (_what, made) => {
     const { sink, ends } = noting();
-    const gated = left().pipe(pipe(joining({ minMatch: '95%' }), limit(3)));
-    await expect(writeTo(gated, sink(), { columns: columns('id', 'b_v') })).rejects.toMatchObject(refusal(4));
+    await expect(writeTo(left().pipe(made), sink(), { columns: columns('id', 'b_v') })).rejects.toMatchObject(refusal(4));
     expect(ends).toEqual(['aborted']);
   });
 
