@@ -190,6 +190,11 @@ export class ChainRead {
     );
   }
 
+  /** The step that failed, or the source; `undefined` if none did. */
+  get failedAt(): string | undefined {
+    return this.#passages.find(({ hasFailed }) => hasFailed)?.from;
+  }
+
   /** Whether rows of the source were left unread. A step that takes all rows first has read everything. */
   get isPartial(): boolean {
     const blocking = this.#passages.findIndex(({ isBlocking }) => isBlocking);
@@ -199,7 +204,7 @@ export class ChainRead {
 }
 
 interface Taking {
-  outcome: 'open' | 'whole' | 'left';
+  outcome: 'open' | 'whole' | 'left' | 'failed';
 }
 
 /** The pages that pass from one step to the next; tracks whether the most recent subscriber consumed all. */
@@ -216,13 +221,13 @@ class Passage {
 
   watch(pages$: Observable<Page>): Observable<Page> {
     return defer(() => {
-      if (this.#last?.outcome === 'left') for (const { tally } of this.counted) Object.assign(tally, emptyTally());
+      if (this.#last?.outcome === 'left' || this.hasFailed) for (const { tally } of this.counted) Object.assign(tally, emptyTally());
       const taking: Taking = { outcome: 'open' };
-      const left = () => void (taking.outcome = 'left');
+      const ended = (outcome: Taking['outcome']) => () => void (taking.outcome = outcome);
       this.#last = taking;
       this.#open += 1;
       return pages$.pipe(
-        tap({ complete: () => (taking.outcome = 'whole'), error: left, unsubscribe: left }),
+        tap({ complete: ended('whole'), error: ended('failed'), unsubscribe: ended('left') }),
         finalize(() => (this.#open -= 1)),
       );
     });
@@ -230,6 +235,10 @@ class Passage {
 
   get isOpen(): boolean {
     return this.#open > 0;
+  }
+
+  get hasFailed(): boolean {
+    return this.#last?.outcome === 'failed';
   }
 
   get isWhole(): boolean {

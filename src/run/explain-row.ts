@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { catchError, map, of, switchMap, throwError, type Observable } from 'rxjs';
+import { catchError, map, of, pipe, switchMap, throwError, type Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
 import { amountOf, isAddressable, itemAt, LeadstreamError, reasonOf, textOf, type Row } from '../core/index.js';
 import type { Watchers } from '../events/index.js';
@@ -9,7 +9,7 @@ import { limit, type StepRuntime } from '../steps/index.js';
 import { isViolation } from '../source/index.js';
 import { batchFromRows, FlatVector } from '../vector/index.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
-import { asChecked, runObserved, type Observed, type Observing, type Stage } from './observed.js';
+import { runObserved, type Observed, type Observing, type Stage } from './observed.js';
 
 interface ExplainRowOptions {
   /** Whether to show personal values and credentials instead of `***`. Default `false`. */
@@ -64,7 +64,7 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
   const observe: Observe = (some, begin) => runObserved(limited, { rows: Infinity, steps: some, begin, now, signal, watch });
   const ofAll = plan.steps.findIndex(dependsOnAll);
   const own = ofAll < 0 ? plan.steps : plan.steps.slice(0, ofAll);
-  let { stages, failure } = await observe(own, (runtime) => finding(runtime, plan.collection, key, scan, pipeline.reveal));
+  let { stages, failure, failedAt } = await observe(own, (runtime) => finding(runtime, plan.collection, key, scan, pipeline.reveal));
   const [first] = itemAt(stages, 0).rows;
   if (!first) {
     const where = `among the first ${amountOf(scan, 'row')} of the list`;
@@ -78,11 +78,11 @@ export async function explainRow(pipeline: Pipeline, key: readonly string[], opt
     const [before, after] = [itemAt(stages, at - 1), itemAt(stages, at)];
     const isDedupe = isLeft && step.definition.name === 'dedupe' && after.passed > 0;
     const rival = isDedupe ? await rivalOf(after.rows, first, plan.steps.slice(0, index + 1), pipeline, observe, scan) : {};
-    const passage = passageOf(before, after, { ...rival, failure, reveal });
+    const passage = passageOf(before, after, { ...rival, failure: failedAt === step.at ? failure : undefined, reveal });
     steps.push(isLeft ? passage : { at: step.at, outcome: 'not reached', counts: {}, rows: [] });
     isLeft &&= passage.rows.length > 0;
     const { kept = [] } = rival;
-    if (kept.length > 0) ({ stages, failure } = await observe(own.slice(index), (runtime) => () => given(kept, runtime)));
+    if (kept.length > 0) ({ stages, failure, failedAt } = await observe(own.slice(index), (runtime) => () => given(kept, runtime)));
   }
   for (const { at } of plan.steps.slice(own.length)) {
     steps.push({ at, outcome: isLeft ? 'depends on all rows' : 'not reached', counts: {}, rows: [] });
@@ -165,7 +165,7 @@ async function rivalOf(
     const marks = batch.rows().map((row) => (collection.key.every((name) => row[name] === record[name]) ? 'yes' : ''));
     return withBatch(page, batch.with([[mark, new FlatVector(marks)]]));
   });
-  const first: Observing['begin'] = (runtime) => (pages$) => asChecked(pipeline, collection, pages$).pipe(limit(scan, runtime), marked);
+  const first: Observing['begin'] = (runtime) => pipe(limit(scan, runtime), marked);
   const marking = steps.map((step) => (step.definition.name === 'select' ? { ...step, config: [step.config, mark].flat() } : step));
   const { stages, failure } = await observe(marking, first);
   if (failure !== undefined) throw failure;
@@ -191,7 +191,7 @@ function passageOf(
   const duplicates = tally.duplicates + after.rows.length - kept.length;
   const counts = Object.entries({ ...tally, duplicates }).filter(([, count]) => count > 0);
   const shared = { at, counts: Object.fromEntries(counts) };
-  if (after.failed && !before.failed) return { ...shared, outcome: 'failed', reason: reasonOf(failure), rows: [] };
+  if (failure !== undefined) return { ...shared, outcome: 'failed', reason: reasonOf(failure), rows: [] };
   const rows = shownRows(after, kept, reveal);
   const outcome = rows.length > 0 ? 'passed' : fault ? 'rejected' : 'dropped';
   const reason = fault ? `field ${fault.field} ${fault.reason}` : unknown;

@@ -65,7 +65,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   const rejected = rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired + expanded);
   const warnings = [
     ...reads.flatMap(({ at, consistency }) => driftOf(at, consistency)),
-    ...ledger.columns.warnings(report.partial),
+    ...ledger.columns.warnings(report.findings),
     ...warnOfUnknown(run, lists),
     ...warnOfEmptyResults(run, rejected.length > 0),
   ];

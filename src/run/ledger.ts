@@ -1,5 +1,5 @@
 import type { CollectionReader, Findings } from '../source/index.js';
-import { newConsistency, origins, outcomes, wordOf } from '../core/index.js';
+import { origins, outcomes, wordOf } from '../core/index.js';
 import type { Column, Consistency, Row, RowCounts, Violation } from '../core/index.js';
 import { emptyTally, type Tally } from '../flow/index.js';
 import type { RunFacts, UndeclaredField } from '../lake/index.js';
@@ -18,7 +18,6 @@ type Side = { readonly at: string; readonly collection: string; readonly finding
 /** The counts of a run, and what it knows about columns. */
 export class Ledger {
   readonly source: SourceCount;
-  readonly consistency: Consistency;
   /** The other sides of joins; their rows as they arrived. */
   readonly sides: (Side & { readonly consistency: Consistency; rows: number })[] = [];
   readonly lookups: (Side & { readonly counts: LookupCounts })[] = [];
@@ -26,26 +25,28 @@ export class Ledger {
   #columns: RunColumns | undefined;
   #earlier: readonly UndeclaredField[] = [];
 
-  /** @param found Undeclared fields that have a column in this run wherever they first appear, by the service's name. */
   constructor(
     private readonly pipeline: Pipeline,
     reader: CollectionReader<Row>,
-    private readonly found: readonly string[] = [],
+    readonly consistency: Consistency,
   ) {
     this.source = new SourceCount(reader, pipeline.reveal);
-    this.consistency = newConsistency(pipeline.consistency.mode, pipeline.onDuplicateKey);
     this.steps = pipeline.plan.steps.map((step) => ({ step, tally: emptyTally() }));
   }
 
-  /** Before anything is read: undeclared fields keep the names that the last run gave them. */
-  continue(earlier: readonly UndeclaredField[]): void {
+  /**
+   * Before anything is read: undeclared fields keep the names that the last run gave them.
+   *
+   * @param found Those that have a column in this run wherever they first appear, by the service's name.
+   */
+  continue(earlier: readonly UndeclaredField[], found: readonly string[]): void {
     this.#earlier = earlier;
-    this.source.findings.reserve(earlier, this.found);
+    this.source.findings.reserve(earlier, found);
   }
 
   /** Fixes the columns of the rows, based on what was read so far. */
   readonly fixColumns = (): readonly Column[] => {
-    this.#columns = new RunColumns(this.pipeline.plan, this.source, this.#earlier, this.found);
+    this.#columns = new RunColumns(this.pipeline.plan, this.source, this.#earlier);
     return this.#columns.leaving;
   };
 

@@ -3,7 +3,7 @@ import type { Watchers } from '../events/index.js';
 import { checkUsage, number, object } from '../options/index.js';
 import { limit } from '../steps/index.js';
 import type { Pipeline } from '../plan/index.js';
-import { asChecked, runObserved, type Observed } from './observed.js';
+import { runObserved, type Observed } from './observed.js';
 
 const whole = number({ whole: true, min: 1 });
 const taken = object({ rows: whole, sample: whole, step: number({ whole: true, min: -1 }) });
@@ -32,7 +32,7 @@ export async function previewPipeline(pipeline: Pipeline, options: PreviewOption
   const isBlocking = steps.some(({ definition }) => definition.blocking);
   return runObserved(pipeline, {
     ...{ steps, rows, signal, watch },
-    begin: (runtime) => (pages$) => asChecked(pipeline, plan.collection, pages$).pipe(limit(sample, runtime)),
+    begin: (runtime) => limit(sample, runtime),
     ...(!isBlocking && { end: (runtime) => limit(rows, runtime) }),
   });
 }

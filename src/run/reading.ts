@@ -1,7 +1,9 @@
 import { BehaviorSubject, defer, filter, map, switchMap, takeUntil, tap, type Observable } from 'rxjs';
 import { columnsOf, type Collection } from '../collections/index.js';
 import { GateError, newConsistency, SourceError, type LeadstreamError, type OnDuplicateKey, type Row } from '../core/index.js';
-import { ChainRead, countOf, deliver, type ChainStep, type Fault, type Page, type Tally } from '../flow/index.js';
+import { ChainRead, countOf, deliver, emptyTally } from '../flow/index.js';
+import type { ChainStep, Fault, Page, Tally } from '../flow/index.js';
+import { deduping } from '../steps/index.js';
 import { createClient, defaultFetchingThreads, isSequential, noSpools, readPages } from '../source/index.js';
 import type { CollectionReader, ServiceClient, Spools } from '../source/index.js';
 import type { PlannedStep } from '../plan/index.js';
@@ -23,6 +25,7 @@ export class Reading {
   /** The source, with its spooled pages once it is open. */
   #reader: CollectionReader<Row>;
   readonly #client: ServiceClient;
+  readonly #read = new ChainRead({ purpose: 'writing' }, {});
   /** For each other side of a join: emits a failure if it has more rows by now. */
   readonly #sides: Observable<LeadstreamError | undefined>[] = [];
   /** Index of the last step that needs no more rows; -1 if there is none. */
@@ -30,15 +33,17 @@ export class Reading {
 
   constructor(
     private readonly run: Run,
-    private readonly claim: Claim,
-    private readonly rejects: Rejects,
-    found: readonly string[],
+    /** When the first of the runs was started that share the pages, ISO 8601. */
+    private readonly firstStart: string,
+    private readonly rejects: Pick<Rejects, 'add' | 'flush'>,
+    /** Called with each page that leaves a step, and its name. Such a read may end early, so the list is not checked. */
+    private readonly observe?: (page: Page, at: string) => void,
   ) {
-    const { plan, connection, secrets, reveal, expect } = run.pipeline;
+    const { plan, connection, secrets, reveal, expect, onDuplicateKey } = run.pipeline;
     this.#client = createClient({ threads: defaultFetchingThreads(), ...connection, secrets }, run.events, run.limiters);
     this.source = this.#client.reader(plan.collection, reveal);
     this.#reader = this.source;
-    this.ledger = new Ledger(run.pipeline, this.source, found);
+    this.ledger = new Ledger(run.pipeline, this.source, newConsistency(this.#mode, onDuplicateKey));
     this.expectations = expect && openExpectations(expect, plan.columns());
   }
 
@@ -47,16 +52,20 @@ export class Reading {
     return this.stoppedBy !== undefined;
   }
 
+  get failedAt(): string | undefined {
+    return this.#read.failedAt;
+  }
+
   get stoppedBy(): PlannedStep | undefined {
     return this.run.pipeline.plan.steps[this.#stop$.value];
   }
 
   /** @returns `false` if the pages that determined the day of the outputs cannot be used. */
-  async open(): Promise<boolean> {
+  async open(claim: Claim): Promise<boolean> {
     this.counts = await this.run.counts();
     this.spools = await this.run.spools();
     this.#reader = await this.spools.spooled(this.source);
-    return this.run.begin(this.claim, this.spools);
+    return this.run.begin(claim, this.spools);
   }
 
   /** Reads the collection through all steps and writes every page. @returns A failure if another side of a join has rows not read. */
@@ -73,7 +82,7 @@ export class Reading {
     const faults = onError === 'fail' ? {} : { onFault };
     const reading = { ...this.#options(collection.name), ...faults, lookAgain: true, onPage: ledger.source.observe };
     const pages$ = readPages(this.#reader, reading, ledger.consistency);
-    await completed(this.#passed(pages$, write), signal);
+    await completed(this.#passed(this.#unique(pages$, collection), write), signal);
     for (const side$ of this.#sides) {
       let late: LeadstreamError | undefined;
       await completed(side$.pipe(tap((failure) => (late = failure))), signal);
@@ -94,9 +103,11 @@ export class Reading {
       const { at, definition, input: columns } = step;
       return { at, blocking: definition.blocking, open: () => this.#open(step, tally), known: () => ({ key, columns }) };
     });
-    const onPage = (page: Page, at: string) => void events.emit('step', () => ({ at, number: page.number, rows: countOf(page) }));
-    const read = new ChainRead({ purpose: 'writing' }, {});
-    return read.through(pages$.pipe(takeUntil(this.#after(-1))), steps, onPage).pipe(
+    const onPage = (page: Page, at: string) => {
+      this.observe?.(page, at);
+      events.emit('step', () => ({ at, number: page.number, rows: countOf(page) }));
+    };
+    return this.#read.through(pages$.pipe(takeUntil(this.#after(-1))), steps, onPage).pipe(
       deliver(async (page) => {
         this.expectations?.observe(page);
         await write(page);
@@ -106,13 +117,11 @@ export class Reading {
   }
 
   #open(step: PlannedStep, tally: Tally) {
-    const { plan, consistency, onDuplicateKey, onError, hmacKey } = this.run.pipeline;
+    const { plan, onError, hmacKey } = this.run.pipeline;
     const place = plan.steps.indexOf(step);
     const before = plan.steps.slice(0, place);
     // After a blocking step the source has already ended.
     const isFed = before.every(({ definition }) => !definition.blocking);
-    // A list without pages is a single response, which is not checked.
-    const isChecked = consistency.mode !== 'off' && onDuplicateKey !== 'keep_all' && plan.collection.paged;
     return step.definition.open(step.config, {
       at: step.at,
       tally,
@@ -124,8 +133,8 @@ export class Reading {
       collections: plan.collections,
       input: step.input,
       onError,
-      distinct: isChecked && before.every(({ definition }) => definition.keepsRows),
-      firstStart: new Date(this.claim.firstStart),
+      distinct: !this.observe && this.#checks(plan.collection) && before.every(({ definition }) => definition.keepsRows),
+      firstStart: new Date(this.firstStart),
       hmacKey,
       scratch: this.run.state.folder('scratch'),
       lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal),
@@ -145,7 +154,7 @@ export class Reading {
   }
 
   #readSide(at: string, collection: Collection, reveal: readonly string[], onDuplicateKey?: OnDuplicateKey): Observable<Page> {
-    const consistency = newConsistency(this.run.pipeline.consistency.mode, onDuplicateKey);
+    const consistency = newConsistency(this.#mode, onDuplicateKey);
     const side = this.#client.reader(collection, reveal);
     const count = { at, collection: collection.name, consistency, findings: side.findings, rows: 0 };
     this.ledger.sides.push(count);
@@ -159,7 +168,23 @@ export class Reading {
     };
     return defer(() => this.spools.spooled(side)).pipe(
       switchMap((reader) => readPages(reader, { ...this.#options(collection.name), at, onPage, onEnd }, consistency)),
+      (pages$) => this.#unique(pages$, collection, onDuplicateKey),
     );
+  }
+
+  get #mode() {
+    return this.observe ? 'off' : this.run.pipeline.consistency.mode;
+  }
+
+  /** Whether a run leaves out repeated rows of a list. One without pages is a single response, which is not checked. */
+  #checks({ paged }: Collection, onDuplicateKey = this.run.pipeline.onDuplicateKey): boolean {
+    return this.run.pipeline.consistency.mode !== 'off' && onDuplicateKey !== 'keep_all' && paged;
+  }
+
+  /** Leaves out rows that a run would not see, where the list is not checked. */
+  #unique(pages$: Observable<Page>, collection: Collection, onDuplicateKey?: OnDuplicateKey): Observable<Page> {
+    const isMissing = this.observe && this.#checks(collection, onDuplicateKey);
+    return isMissing ? pages$.pipe(deduping(collection.key, {}, emptyTally())) : pages$;
   }
 
   #options(collection: string) {

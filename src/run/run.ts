@@ -93,7 +93,7 @@ class Attempt {
     private readonly found: Found,
     private readonly rejects: Rejects,
   ) {
-    this.#reading = new Reading(run, claim, rejects, found.fields ?? []);
+    this.#reading = new Reading(run, claim.firstStart, rejects);
   }
 
   async execute(): Promise<Ended> {
@@ -114,8 +114,8 @@ class Attempt {
     const { plan } = this.run.pipeline;
     const standing = await standingOutputs(plan, this.claim.outputs, outputs.earlier, this.run.stores);
     if (!this.run.options.allowPartial) refuseReplacing(plan, standing);
-    if (!(await reading.open())) return { stale: true };
-    reading.ledger.continue(outputs.undeclared(reading.counts));
+    if (!(await reading.open(this.claim))) return { stale: true };
+    reading.ledger.continue(outputs.undeclared(reading.counts), this.found.fields ?? []);
     const late = await reading.through((page) => outputs.write(page));
     if (late !== undefined) {
       // Starts again, once, and never after rows were printed; the pages are fine.

@@ -15,7 +15,6 @@ import {
   defined,
   GateError,
   newConsistency,
-  type Column,
   type Consistency,
   type Row,
   onAbort,
@@ -190,17 +189,15 @@ function open({ client, events, options }: Connection, collection: Collection, r
   const reader = client.reader<Collection>(collection, reveal);
   const settings = { ...options, ...defined(read), events };
   const consistency = newConsistency(settings.consistency ?? (purpose === 'writing' ? 'repair' : 'check'), settings.onDuplicateKey);
-  let undeclared: readonly Column[] | undefined;
-  const onPage = () => (undeclared ??= reader.findings.columns);
   const judged = () => conclude(collection.name, consistency, settings);
-  const all$: Observable<Page> = readPages(reader, { ...settings, onPage }, consistency, judged).pipe(
+  const all$: Observable<Page> = readPages(reader, settings, consistency, judged).pipe(
     handOver(),
     client.whileOpen(),
     untilAborted(collection.name, signal),
   );
   return {
     pages$: fields === undefined ? all$ : all$.pipe(map((page) => withBatch(page, batchOf(page).select(fields)))),
-    undeclared: () => (fields === undefined && undeclared ? undeclared : []),
+    undeclared: () => (fields === undefined ? reader.findings.placed : []),
     consistency,
   };
 }

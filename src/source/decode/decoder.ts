@@ -91,7 +91,7 @@ export class Decoder {
     if (!wanted.some(({ column, original }) => this.collection.key.includes(column) && sent.has(original))) return undefined;
     const { findings } = this;
     findings.counting = counted;
-    for (const { column, original } of this.#declared) findings.countMissing(column, rows - (sent.get(original)?.present ?? 0));
+    for (const { column, original } of this.#declared) findings.countMissing(column, rows, sent.get(original)?.present ?? 0);
     for (const { column, original } of wanted) findings.countNotText(column, sent.get(original)?.notText ?? 0);
     for (const [original, { vector, present, notText }] of sent) {
       if (this.#dropsUndeclared || findings.declared.has(original)) continue;

@@ -24,6 +24,8 @@ export class Findings {
   readonly unknown = new Map<string, Undeclared>();
   /** Declared columns that rows lacked. */
   readonly missing = new Map<string, number>();
+  /** Declared columns that some row had. */
+  readonly present = new Set<string>();
   readonly #notText = new Map<string, number>();
   readonly #found = new Map<string, Undeclared>();
   /** The declared fields by the service's own name. */
@@ -31,6 +33,9 @@ export class Findings {
   readonly #names = new Map<string, string>();
   readonly #seenNameOf: (name: string) => string;
   #nameOf: (name: string) => string;
+  readonly #known = new Set<string>();
+  #ofFirstPage: readonly string[] | undefined;
+  #others: readonly string[] = [];
   /** Whether rows decoded now are counted. Records that are read again were already counted. */
   counting = true;
 
@@ -49,19 +54,25 @@ export class Findings {
     return new Map(counts.filter(([name]) => !name.startsWith(unnamed)));
   }
 
-  /** The columns of undeclared fields, except those that are withheld. */
-  get columns(): readonly Column[] {
-    return this.collection.unknown === 'secret' ? [] : [...this.unknown.keys()].map((original) => this.columnOf(original));
+  /** The undeclared fields that have a column from the start, unless they are withheld: those reserved as known, those of the first page, and the others. */
+  get placed(): readonly Column[] {
+    const originals = new Set([...this.#known, ...(this.#ofFirstPage ?? []), ...this.#others]);
+    return this.collection.unknown === 'secret' ? [] : [...originals].map((original) => this.columnOf(original));
   }
 
   /** Fixes the names of undeclared fields before anything is read: first those of the last run, then those of others, which get them together. */
   reserve(known: readonly Pick<Column, 'name' | 'original'>[], others: readonly string[] = []): void {
-    const taken = new Set(Object.keys(this.collection.fields));
+    const { fields } = this.collection;
+    const taken = new Set(Object.keys(fields));
     for (const { name, original } of known) {
-      if (taken.has(name) || this.#names.has(original) || this.declared.has(original)) continue;
+      if (Object.hasOwn(fields, name) || this.declared.has(original)) continue;
+      // A field that has been renamed is recognized by the service's name.
+      this.#known.add(original);
+      if (taken.has(name) || this.#names.has(original)) continue;
       this.#names.set(original, name);
       taken.add(name);
     }
+    this.#others = others;
     this.#nameOf = freeNames(taken);
     this.#nameTogether(others);
   }
@@ -75,8 +86,9 @@ export class Findings {
   /** Gives the undeclared columns of a page their names. Pages come in list order, whereas their answers may arrive in any. */
   named(batch: RecordBatch): RecordBatch {
     const found = [...batch.columns.keys()].flatMap((key) => this.#found.get(key) ?? []);
-    if (found.length === 0) return batch;
     this.#discover(found.filter(({ column }) => column === undefined));
+    this.#ofFirstPage ??= [...this.unknown.keys()];
+    if (found.length === 0) return batch;
     return new RecordBatch(batch.length, new Map(Array.from(batch.columns, ([key, vector]) => [this.nameOf(key), vector])));
   }
 
@@ -91,8 +103,9 @@ export class Findings {
     for (const found of this.#found.values()) found.rows = 0;
   }
 
-  countMissing(column: string, rows: number): void {
-    this.#count(this.missing, column, rows);
+  countMissing(column: string, rows: number, present: number): void {
+    if (present > 0) this.present.add(column);
+    this.#count(this.missing, column, rows - present);
   }
 
   /** Counts values that are not text but should be: in a custom collection, values declared as numbers or flags are not text in JSON. */

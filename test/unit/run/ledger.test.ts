@@ -17,7 +17,7 @@ to:
   const pipeline = await loadPipeline({ text, file: 'x.yaml' }, { env: { KEY: 'k-of-the-test' } });
   const client = createClient({ ...pipeline.connection });
   const { collection } = pipeline.plan;
-  const ledger = new Ledger(pipeline, client.reader(collection, []));
+  const ledger = new Ledger(pipeline, client.reader(collection, []), newConsistency());
   const rows = Array.from({ length: 3 }, (_, uid) => ({ uid: String(uid) }));
   ledger.source.observe(pageOf(1, batchFromRows(rows), { release: () => {} }));
   const side = {
