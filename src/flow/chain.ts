@@ -1,4 +1,4 @@
-import { EMPTY, Observable, concat, defer, finalize, identity, tap, type Operator } from 'rxjs';
+import { EMPTY, Observable, concat, defer, identity, tap, type Operator } from 'rxjs';
 import { StepError, warnProcess, type Column, type Consistency, type Row, type Warning } from '../core/index.js';
 import { kindOf } from '../options/index.js';
 import { emptyTally, standalone, type StepContext, type Tally } from './context.js';
@@ -186,20 +186,20 @@ export class ChainRead {
       return EMPTY;
     });
     return concat(made$, judged$).pipe(
-      refuseEndless(() => `${this.#passages.find(({ isOpen }) => isOpen)?.from ?? 'the stream'} never ends`),
+      refuseEndless(() => `${this.#passages.find(({ outcome }) => outcome === 'open')?.from ?? 'the stream'} never ends`),
     );
   }
 
   /** The step that failed, or the source; `undefined` if none did. */
   get failedAt(): string | undefined {
-    return this.#passages.find(({ hasFailed }) => hasFailed)?.from;
+    return this.#passages.find(({ outcome }) => outcome === 'failed')?.from;
   }
 
   /** Whether rows of the source were left unread. A step that takes all rows first has read everything. */
   get isPartial(): boolean {
     const blocking = this.#passages.findIndex(({ isBlocking }) => isBlocking);
     const fromSource = blocking < 0 ? this.#passages : this.#passages.slice(0, blocking);
-    return fromSource.some(({ isWhole }) => !isWhole);
+    return fromSource.some(({ outcome }) => outcome !== 'whole');
   }
 }
 
@@ -207,10 +207,9 @@ interface Taking {
   outcome: 'open' | 'whole' | 'left' | 'failed';
 }
 
-/** The pages that pass from one step to the next; tracks whether the most recent subscriber consumed all. */
+/** The pages that pass from one step to the next; tracks how far the most recent subscriber took them. */
 class Passage {
   #last: Taking | undefined;
-  #open = 0;
 
   /** @param counted Starts from zero when the stream is restarted after an unfinished subscription, as by `retry`. */
   constructor(
@@ -219,30 +218,18 @@ class Passage {
     private readonly counted: readonly CountedStep[],
   ) {}
 
+  get outcome(): Taking['outcome'] | undefined {
+    return this.#last?.outcome;
+  }
+
   watch(pages$: Observable<Page>): Observable<Page> {
     return defer(() => {
-      if (this.#last?.outcome === 'left' || this.hasFailed) for (const { tally } of this.counted) Object.assign(tally, emptyTally());
+      if (this.outcome === 'left' || this.outcome === 'failed') for (const { tally } of this.counted) Object.assign(tally, emptyTally());
       const taking: Taking = { outcome: 'open' };
-      const ended = (outcome: Taking['outcome']) => () => void (taking.outcome = outcome);
       this.#last = taking;
-      this.#open += 1;
-      return pages$.pipe(
-        tap({ complete: ended('whole'), error: ended('failed'), unsubscribe: ended('left') }),
-        finalize(() => (this.#open -= 1)),
-      );
+      const ended = (outcome: Taking['outcome']) => () => void (taking.outcome = outcome);
+      return pages$.pipe(tap({ complete: ended('whole'), error: ended('failed'), unsubscribe: ended('left') }));
     });
-  }
-
-  get isOpen(): boolean {
-    return this.#open > 0;
-  }
-
-  get hasFailed(): boolean {
-    return this.#last?.outcome === 'failed';
-  }
-
-  get isWhole(): boolean {
-    return this.#last?.outcome === 'whole';
   }
 }
 

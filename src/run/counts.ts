@@ -84,8 +84,8 @@ export class Counts {
     return this.own.sources[name] ?? others.toSorted((a, b) => (a.run < b.run ? 1 : -1))[0];
   }
 
-  ofOutput(path: string): OutputCount | undefined {
-    return this.own.outputs[path];
+  ofOutput(path: string | undefined): OutputCount | undefined {
+    return path === undefined ? undefined : this.own.outputs[path];
   }
 
   isPart(path: string): boolean {

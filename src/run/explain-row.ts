@@ -106,7 +106,7 @@ function dependsOnAll({ definition: { name, blocking = false, most } }: PlannedS
 type Observe = (steps: readonly PlannedStep[], begin: Observing['begin']) => Promise<Observed>;
 
 function finding(runtime: StepRuntime, collection: Collection, key: readonly string[], scan: number, reveal: readonly string[]): Step {
-  const { tally, lookup } = runtime;
+  const { lookup } = runtime;
   const isWanted = (row: Row) => collection.key.every((column, index) => row[column] === key[index]);
   const id = key[collection.key.indexOf(collection.id)];
   const isSingle = !collection.served && id !== undefined && isAddressable(id);
@@ -116,7 +116,6 @@ function finding(runtime: StepRuntime, collection: Collection, key: readonly str
   const wanted = map((page: Page) => {
     const batch = batchOf(page);
     const found = batch.filter((row) => isWanted(batch.row(row)));
-    tally.filtered += batch.length - found.length;
     return withBatch(page, found);
   });
   return (pages$) =>
@@ -126,8 +125,7 @@ function finding(runtime: StepRuntime, collection: Collection, key: readonly str
     );
 }
 
-function given(rows: readonly Row[], { tally, stop }: StepRuntime): Observable<Page> {
-  tally.expanded += rows.length;
+function given(rows: readonly Row[], { stop }: StepRuntime): Observable<Page> {
   stop?.();
   return of(pageOf(1, batchFromRows(rows), { release: () => {} }));
 }

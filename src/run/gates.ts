@@ -1,7 +1,6 @@
 import { amount, amountOf, compareShare, GateError, itemAt } from '../core/index.js';
 import type { Column, OutputColumn, Violation, Warning, WarningCode } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
-import type { Published } from '../lake/index.js';
 import { defaultReadShrink, gatesIn, percent, writtenColumns } from '../plan/index.js';
 import type { Expect, Measured, Pipeline, Plan } from '../plan/index.js';
 import { driftOf, refuseRead } from '../source/index.js';
@@ -14,16 +13,15 @@ import type { GateResult, RunReport } from './report.js';
 
 /** Returns the paths of complete outputs that a run replaces or adds to, by the place of the sink. Of a file it is not known whether it is partial. */
 export async function standingOutputs(
-  { sinks }: Pick<Plan, 'sinks'>,
+  opened: readonly Pick<Output, 'at' | 'sink' | 'earlier'>[],
   paths: readonly string[],
-  earlier: readonly (Published | undefined)[],
   stores: ObjectStores,
 ): Promise<ReadonlyMap<string, string>> {
   const standing = new Map<string, string>();
-  const publishing = sinks.flatMap(({ at, output }, index) => (output === undefined ? [] : [{ at, published: earlier[index] }]));
-  for (const [index, { at, published }] of publishing.entries()) {
+  const publishing = opened.filter(({ sink }) => sink.output !== undefined);
+  for (const [index, { at, earlier }] of publishing.entries()) {
     const path = itemAt(paths, index);
-    if (published ? !published.partial : await isOccupied(path, stores)) standing.set(at, path);
+    if (earlier ? !earlier.partial : await isOccupied(path, stores)) standing.set(at, path);
   }
   return standing;
 }
@@ -233,7 +231,7 @@ function warnOfUnknown({ pipeline, report, standing, outputs, counts }: GateInpu
 
 /** A manifest counts before the state folder, unless it is of a partial run. */
 function measured({ at, output, prepared, earlier }: Output, counts: Counts | undefined): Measured {
-  return { at, total: prepared.total, earlier: (earlier?.partial ? undefined : earlier) ?? keptOf(output, counts) };
+  return { at, total: prepared.total, earlier: (earlier?.partial ? undefined : earlier) ?? counts?.ofOutput(output) };
 }
 
 /** Returns the largest count of a list by the last run that read it and the runs of the outputs: a table may be older than the last run. */
@@ -245,11 +243,7 @@ function earlierOf(collection: string, { counts, outputs }: GateInput): Count | 
 }
 
 function runsOf({ output, earlier }: Output, counts: Counts | undefined): readonly Pick<OutputCount, 'run' | 'reads'>[] {
-  return [keptOf(output, counts) ?? [], earlier ? { run: earlier.runId, reads: earlier.reads } : []].flat();
-}
-
-function keptOf(output: string | undefined, counts: Counts | undefined): OutputCount | undefined {
-  return output === undefined ? undefined : counts?.ofOutput(output);
+  return [counts?.ofOutput(output) ?? [], earlier ? { run: earlier.runId, reads: earlier.reads } : []].flat();
 }
 
 /** Warns of what steps remark, and of outputs without a row where rows were rejected. */

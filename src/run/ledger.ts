@@ -74,7 +74,7 @@ export class Ledger {
     const { repaired, duplicates } = this.consistency;
     const sum = sumTallies([this.source.tally, ...this.steps.map(({ tally }) => tally)]);
     const counted = { read: this.source.rows, repaired, duplicates };
-    const sinks = finished.map(({ at, prepared, rejected, nulled: emptied }): SinkReport => {
+    const sinks = finished.map(({ at, prepared, counts: { rejected, nulled: emptied } }): SinkReport => {
       const { path, bytes, total, changed, rows: written, unchanged } = prepared;
       const nulled = emptied + this.source.tally.nulled;
       return { at, path, bytes, total, changed, nulled, books: rowCountsOf(counted, sum, { written, rejected, unchanged }) };

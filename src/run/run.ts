@@ -5,7 +5,7 @@ import { evaluateGates, passGates, refuseReplacing, standingOutputs } from './ga
 import { refuseStopped } from './stop.js';
 import { noteFailed, type GateResult, type RunReport } from './report.js';
 import type { HowRead } from './ledger.js';
-import { Outputs, type Output } from './outputs.js';
+import { openOutputs, type Output, type RunOutputs } from './outputs.js';
 import { each, publish, type CommitLog } from './publish.js';
 import { Reading } from './reading.js';
 import { Rejects } from './rejects.js';
@@ -82,7 +82,7 @@ type Ended = { readonly report: RunReport } | { readonly again: Found } | { read
 class Attempt {
   readonly #reading: Reading;
   #gates: readonly GateResult[] = [];
-  #outputs: Outputs | undefined;
+  #outputs: RunOutputs | undefined;
   #prepared: readonly Output[] = [];
   /** Whether the commit is logged or done, so that nothing may be removed any more. */
   #isFinal = false;
@@ -112,10 +112,12 @@ class Attempt {
     const reading = this.#reading;
     const outputs = (this.#outputs = await this.#open());
     const { plan } = this.run.pipeline;
-    const standing = await standingOutputs(plan, this.claim.outputs, outputs.earlier, this.run.stores);
+    const standing = await standingOutputs(outputs.opened, this.claim.outputs, this.run.stores);
     if (!this.run.options.allowPartial) refuseReplacing(plan, standing);
     if (!(await reading.open(this.claim))) return { stale: true };
-    reading.ledger.continue(outputs.undeclared(reading.counts), this.found.fields ?? []);
+    // By the manifests, and by the counts where there is none.
+    const before = outputs.opened.flatMap(({ earlier, output }) => (earlier ?? reading.counts?.ofOutput(output))?.undeclared ?? []);
+    reading.ledger.continue(before, this.found.fields ?? []);
     const late = await reading.through((page) => outputs.write(page));
     if (late !== undefined) {
       // Starts again, once, and never after rows were printed; the pages are fine.
@@ -135,10 +137,10 @@ class Attempt {
     return { report: await this.#publish(this.#prepared, standing) };
   }
 
-  #open(): Promise<Outputs> {
+  #open(): Promise<RunOutputs> {
     const { run, claim, rejects } = this;
     const { pipeline, options } = run;
-    return Outputs.open(pipeline.plan.sinks, {
+    return openOutputs(pipeline.plan.sinks, {
       baseDir: pipeline.baseDir,
       onError: pipeline.onError,
       stdout: options.stdout ?? process.stdout,

@@ -1,5 +1,5 @@
 import { isObservable, type Observable } from 'rxjs';
-import { createRedactor, newRunId, reasonOf, SinkError, unknownName, warnProcess } from '../core/index.js';
+import { createRedactor, itemAt, newRunId, reasonOf, SinkError, unknownName, warnProcess } from '../core/index.js';
 import type { Column, Consistency, Value, Warning } from '../core/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { batchOf, deliver, fromPages, givenColumns, RowStream, unlessDry } from '../flow/index.js';
@@ -7,7 +7,7 @@ import type { CountedStep, Page, Side } from '../flow/index.js';
 import { abortSignal, judged, kindOf, object, text } from '../options/index.js';
 import type { SinkWriter } from '../sinks/index.js';
 import { firstOtherThanText } from '../vector/index.js';
-import { prepareSink, writePage } from './outputs.js';
+import { Outputs } from './outputs.js';
 import { publish } from './publish.js';
 import { completed, refuseStopped } from './stop.js';
 
@@ -67,17 +67,18 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
       if (!events.warn(warning)) warnProcess(warning);
     };
     const checked = new WrittenColumns(options.columns, () => stream.columns(), warn);
+    const outputs = new Outputs([{ at: name, writer }], { key: stream.key, columns: () => checked.columns, events });
     let pages = 0;
     const write = async (page: Page) => {
-      checked.check(page);
-      if (pages === 0) await writer.begin(checked.columns);
       pages += 1;
-      await writePage(writer, page, name, { key: stream.key, columns: checked.columns }, events);
+      checked.check(page);
+      await outputs.write(page);
     };
     await completed((stream.pages$ as Observable<unknown> as Observable<Page>).pipe(deliver(write)), signal);
     refuseStopped(signal);
-    if (pages === 0) await writer.begin(checked.columns);
-    const prepared = await prepareSink(writer, name, events);
+    await outputs.begin();
+    const ready = await outputs.prepare();
+    const { prepared } = itemAt(ready, 0);
     refuseStopped(signal);
     const { consistency, partial, steps } = stream;
     const { rows: count, bytes, path } = prepared;
@@ -86,7 +87,7 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
     refuseStopped(signal);
     const nonFatal = (failure: unknown) => warn({ code: 'W_SINK_TIDY', message: `cleanup failed: ${reasonOf(failure)}` });
     const commit = { outputs: path === undefined ? [] : [path], actions };
-    await publish({ outputs: [{ at: name, prepared }], commit, partial, events, nonFatal });
+    await publish({ outputs: ready, commit, partial, events, nonFatal });
     isCommitted = true;
     return { rows: count, bytes, path, consistency, steps };
   };
