@@ -126,7 +126,7 @@ export class Probe {
   }
 
   #result<T>(result$: Observable<T>): Promise<T> {
-    return lastValueFrom(result$.pipe(untilAborted('the diagnosis', this.options.signal)));
+    return lastValueFrom(result$.pipe(untilAborted(this.options.signal, 'the diagnosis was stopped by its signal')));
   }
 
   #watcher(): Watcher {

@@ -1,37 +1,9 @@
-import type { Column, Row, Warning } from '../core/index.js';
-import { countOf, emptyTally, type Page } from '../flow/index.js';
+import { columnsOf } from '../collections/index.js';
+import type { Column, Warning } from '../core/index.js';
 import type { UndeclaredField } from '../lake/index.js';
-import { writtenColumns, type Plan } from '../plan/index.js';
-import { Findings, type CollectionReader } from '../source/index.js';
+import { writtenColumns, type Pipeline } from '../plan/index.js';
+import { Findings } from '../source/index.js';
 import type { FindingsReport } from './report.js';
-
-/** Counts what is read from the source. */
-export class SourceCount {
-  pages = 0;
-  rows = 0;
-  /** Of rows in which a field has several values. */
-  readonly tally = emptyTally();
-  readonly findings: Findings;
-
-  constructor(
-    private readonly reader: CollectionReader<Row>,
-    private readonly reveal: readonly string[],
-  ) {
-    this.findings = reader.findings;
-  }
-
-  /** Declared fields that no row has; withheld fields are not considered. */
-  get gone(): readonly string[] {
-    const { fields } = this.reader.collection;
-    const names = this.rows === 0 ? [] : Object.keys(fields).filter((name) => !this.findings.present.has(name));
-    return names.filter((name) => fields[name]?.sensitivity !== 'secret' || this.reveal.includes(name));
-  }
-
-  readonly observe = (page: Page): void => {
-    this.pages += 1;
-    this.rows += countOf(page);
-  };
-}
 
 /** The columns of a run: fixed by what was read so far, and compared with what is read later. */
 export class RunColumns {
@@ -39,28 +11,29 @@ export class RunColumns {
 
   /** @param earlier Undeclared fields that had a column in the last run. */
   constructor(
-    private readonly plan: Plan,
-    private readonly source: SourceCount,
+    private readonly pipeline: Pick<Pipeline, 'plan' | 'reveal'>,
+    private readonly found: Findings,
     private readonly earlier: readonly UndeclaredField[],
   ) {
-    this.#placed = source.findings.placed;
+    this.#placed = found.placed;
   }
 
   get leaving(): readonly Column[] {
-    return this.plan.columns(this.#placed);
+    return this.pipeline.plan.columns(this.#placed);
   }
 
   /** The undeclared fields that have a column, then those that arrived too late for one. */
   get undeclared(): readonly Column[] {
     // The late ones have no column yet, so that they can get their names together.
-    const names = new Findings(this.plan.collection);
-    names.reserve(this.#placed, [...this.source.findings.unknown.keys()]);
+    const names = new Findings(this.pipeline.plan.collection);
+    names.reserve(this.#placed, [...this.found.unknown.keys()]);
     return names.placed;
   }
 
   /** The undeclared fields that arrived too late, and would otherwise have a column in an output. */
   get missed(): readonly Column[] {
-    const { plan, leaving } = this;
+    const { leaving } = this;
+    const { plan } = this.pipeline;
     return this.#late.filter((column) => {
       const after = plan.columns([...this.#placed, column]);
       return plan.sinks.some((sink) => writtenColumns(sink, after).length > writtenColumns(sink, leaving).length);
@@ -69,7 +42,7 @@ export class RunColumns {
 
   /** Of a part, nothing is missing. */
   findings(partial: boolean): FindingsReport {
-    return findingsOf(this.source.findings, this.#late, partial ? [] : this.source.gone);
+    return findingsOf(this.found, this.#late, partial ? [] : this.#gone);
   }
 
   warnings({ gone, unknown }: FindingsReport): readonly Warning[] {
@@ -82,7 +55,7 @@ export class RunColumns {
       return `an undeclared field ${JSON.stringify(field)}; ${fate}`;
     });
     if (fresh.length > most) added.push(`${fresh.length - most} more undeclared fields`);
-    const warn = (code: Warning['code'], message: string) => ({ code, message: `${this.plan.collection.name}: ${message}` });
+    const warn = (code: Warning['code'], message: string) => ({ code, message: `${this.pipeline.plan.collection.name}: ${message}` });
     const missing = `no row had these declared fields, whose columns are null throughout: ${gone.join(', ')}`;
     return [
       ...(gone.length > 0 ? [warn('W_SOURCE_FIELD_GONE', missing)] : []),
@@ -92,6 +65,13 @@ export class RunColumns {
 
   get #late(): readonly Column[] {
     return this.undeclared.slice(this.#placed.length);
+  }
+
+  /** Declared fields that no row has, if there are rows; withheld fields are not considered. */
+  get #gone(): readonly string[] {
+    const { plan, reveal } = this.pipeline;
+    const { present } = this.found;
+    return columnsOf(plan.collection, reveal).flatMap(({ name }) => (present.size === 0 || present.has(name) ? [] : [name]));
   }
 }
 

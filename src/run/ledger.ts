@@ -1,10 +1,10 @@
 import type { CollectionReader, Findings } from '../source/index.js';
 import { origins, outcomes, wordOf } from '../core/index.js';
 import type { Column, Consistency, Row, RowCounts, Violation } from '../core/index.js';
-import { emptyTally, type Tally } from '../flow/index.js';
+import { countOf, emptyTally, type Page, type Tally } from '../flow/index.js';
 import type { RunFacts, UndeclaredField } from '../lake/index.js';
 import type { LookupCounts } from '../steps/index.js';
-import { findingsOf, SourceCount, RunColumns } from './fields.js';
+import { findingsOf, RunColumns } from './fields.js';
 import type { Output } from './outputs.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
 import type { RunReport, SinkReport } from './report.js';
@@ -17,7 +17,7 @@ type Side = { readonly at: string; readonly collection: string; readonly finding
 
 /** The counts of a run, and what it knows about columns. */
 export class Ledger {
-  readonly source: SourceCount;
+  readonly source: { pages: number; rows: number; readonly tally: Tally; readonly findings: Findings };
   /** The other sides of joins; their rows as they arrived. */
   readonly sides: (Side & { readonly consistency: Consistency; rows: number })[] = [];
   readonly lookups: (Side & { readonly counts: LookupCounts })[] = [];
@@ -30,7 +30,7 @@ export class Ledger {
     reader: CollectionReader<Row>,
     readonly consistency: Consistency,
   ) {
-    this.source = new SourceCount(reader, pipeline.reveal);
+    this.source = { pages: 0, rows: 0, tally: emptyTally(), findings: reader.findings };
     this.steps = pipeline.plan.steps.map((step) => ({ step, tally: emptyTally() }));
   }
 
@@ -44,9 +44,14 @@ export class Ledger {
     this.source.findings.reserve(earlier, found);
   }
 
+  readonly onPage = (page: Page): void => {
+    this.source.pages += 1;
+    this.source.rows += countOf(page);
+  };
+
   /** Fixes the columns of the rows, based on what was read so far. */
   readonly fixColumns = (): readonly Column[] => {
-    this.#columns = new RunColumns(this.pipeline.plan, this.source, this.#earlier);
+    this.#columns = new RunColumns(this.pipeline, this.source.findings, this.#earlier);
     return this.#columns.leaving;
   };
 

@@ -3,7 +3,7 @@ import type { Watchers } from '../events/index.js';
 import { batchOf, emptyTally, type Fault, type Page, type Step, type Tally } from '../flow/index.js';
 import type { StepDefinition, StepRuntime } from '../steps/index.js';
 import { keyOriginOf, type Pipeline, type PlannedStep } from '../plan/index.js';
-import { Reading } from './reading.js';
+import { PipelineRead } from './reading.js';
 import type { Rejects } from './rejects.js';
 import { Run } from './start.js';
 
@@ -70,7 +70,7 @@ export async function runObserved(pipeline: Pipeline, { steps, rows, begin, end,
     if (stage) stage.fault ??= fault;
   };
   const rejects = { add, flush: () => Promise.resolve() };
-  const reading = new Reading(run, run.startedAt, rejects, (page, at) => stageOf(at)?.take(page));
+  const reading = new PipelineRead(run, run.startedAt, rejects, (page, at) => stageOf(at)?.take(page));
   for (const [index, stage] of stages.entries()) stage.tally = itemAt(reading.ledger.steps, index).tally;
   pipeline.warnings.forEach(run.warn);
   const read = async () => {

@@ -15,7 +15,7 @@ import type { Claim, Run } from './start.js';
 import { completed } from './stop.js';
 
 /** The read of an attempt: the source, the other sides of joins, and the steps. */
-export class Reading {
+export class PipelineRead {
   readonly source: CollectionReader<Row>;
   readonly ledger: Ledger;
   readonly expectations: Expectations | undefined;
@@ -80,7 +80,7 @@ export class Reading {
       return onError === 'null';
     };
     const faults = onError === 'fail' ? {} : { onFault };
-    const reading = { ...this.#options(collection.name), ...faults, lookAgain: true, onPage: ledger.source.observe };
+    const reading = { ...this.#options(collection.name), ...faults, lookAgain: true, onPage: ledger.onPage };
     const pages$ = readPages(this.#reader, reading, ledger.consistency);
     await completed(this.#passed(this.#unique(pages$, collection), write), signal);
     for (const side$ of this.#sides) {

@@ -7,7 +7,7 @@ import { noteFailed, type GateResult, type RunReport } from './report.js';
 import type { HowRead } from './ledger.js';
 import { openOutputs, type Output, type RunOutputs } from './outputs.js';
 import { each, publish, type CommitLog } from './publish.js';
-import { Reading } from './reading.js';
+import { PipelineRead } from './reading.js';
 import { Rejects } from './rejects.js';
 import { notify, type RunEnd } from './notify.js';
 import { Run, type Claim, type RunOptions } from './start.js';
@@ -80,7 +80,7 @@ type Ended = { readonly report: RunReport } | { readonly again: Found } | { read
 
 /** Reads, prepares and commits, and leaves nothing behind if it fails. The error has the report. */
 class Attempt {
-  readonly #reading: Reading;
+  readonly #reading: PipelineRead;
   #gates: readonly GateResult[] = [];
   #outputs: RunOutputs | undefined;
   #prepared: readonly Output[] = [];
@@ -93,7 +93,7 @@ class Attempt {
     private readonly found: Found,
     private readonly rejects: Rejects,
   ) {
-    this.#reading = new Reading(run, claim.firstStart, rejects);
+    this.#reading = new PipelineRead(run, claim.firstStart, rejects);
   }
 
   async execute(): Promise<Ended> {

@@ -1,5 +1,6 @@
-import { finalize, Subscription, type Observable } from 'rxjs';
-import { LeadstreamError, onAbort, stoppedBy } from '../core/index.js';
+import { lastValueFrom, type Observable } from 'rxjs';
+import { LeadstreamError, stoppedBy } from '../core/index.js';
+import { untilAborted } from '../source/index.js';
 
 /** Returns a signal that is aborted with another one or when a deadline passes, and what forgets the deadline. */
 export function stopBy(given: AbortSignal | undefined, deadlineMs: number | undefined) {
@@ -10,17 +11,8 @@ export function stopBy(given: AbortSignal | undefined, deadlineMs: number | unde
 }
 
 /** Waits for the end of a stream; a signal ends it immediately. */
-export function completed(stream$: Observable<unknown>, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const subscription = new Subscription();
-    const aborted = () => {
-      subscription.unsubscribe();
-      if (signal) reject(stoppedBy(signal, outcome));
-    };
-    if (signal) subscription.add(onAbort(signal, aborted));
-    if (signal?.aborted) aborted();
-    else subscription.add(stream$.pipe(finalize(() => subscription.unsubscribe())).subscribe({ error: reject, complete: resolve }));
-  });
+export async function completed(stream$: Observable<unknown>, signal?: AbortSignal): Promise<void> {
+  await lastValueFrom(stream$.pipe(untilAborted(signal, outcome)), { defaultValue: undefined });
 }
 
 /** Checks the signal where no stream is running that it would end. @throws {LeadstreamError} `E_RUN_ABORTED`, `E_RUN_DEADLINE`. */

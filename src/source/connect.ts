@@ -176,7 +176,12 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
   async find(id: string, options: FindOptions = {}): Promise<readonly T[]> {
     const { name } = this.#collection;
     const { reveal, fields, signal = this.#read.signal } = { ...this.#read, ...defined(options) };
-    const found = await firstValueFrom(this.#connection.client.reader(this.#collection, reveal).find(id).pipe(untilAborted(name, signal)));
+    const found = await firstValueFrom(
+      this.#connection.client
+        .reader(this.#collection, reveal)
+        .find(id)
+        .pipe(untilAborted(signal, stopped(name))),
+    );
     const only = (names: readonly string[], row: Row) => Object.fromEntries(names.map((field) => [field, row[field] ?? null]));
     const rows = fields === undefined ? found : found.map((row) => only(fields, row));
     // A reader returns the rows of its collection, which the type system cannot follow through the map of collections.
@@ -193,7 +198,7 @@ function open({ client, events, options }: Connection, collection: Collection, r
   const all$: Observable<Page> = readPages(reader, settings, consistency, judged).pipe(
     handOver(),
     client.whileOpen(),
-    untilAborted(collection.name, signal),
+    untilAborted(signal, stopped(collection.name)),
   );
   return {
     pages$: fields === undefined ? all$ : all$.pipe(map((page) => withBatch(page, batchOf(page).select(fields)))),
@@ -217,11 +222,15 @@ function conclude(
   return EMPTY;
 }
 
-/** Ends a stream with `E_RUN_ABORTED` when a signal is aborted, before any request if it already is. @param what What is read. */
-export function untilAborted<T>(what: string, signal: AbortSignal | undefined): MonoTypeOperatorFunction<T> {
+function stopped(collection: string): string {
+  return `${collection}: the read was stopped by its signal`;
+}
+
+/** Ends a stream when a signal is aborted, before any request if it already is. Its error is `E_RUN_ABORTED`, or `E_RUN_DEADLINE`. */
+export function untilAborted<T>(signal: AbortSignal | undefined, message: string): MonoTypeOperatorFunction<T> {
   if (signal === undefined) return identity;
   const aborted$ = new Observable<never>((subscriber) => {
-    const abort = () => subscriber.error(stoppedBy(signal, `${what}: the read was stopped by its signal`));
+    const abort = () => subscriber.error(stoppedBy(signal, message));
     if (signal.aborted) return abort();
     return onAbort(signal, abort);
   });

@@ -19,7 +19,7 @@ to:
   const { collection } = pipeline.plan;
   const ledger = new Ledger(pipeline, client.reader(collection, []), newConsistency());
   const rows = Array.from({ length: 3 }, (_, uid) => ({ uid: String(uid) }));
-  ledger.source.observe(pageOf(1, batchFromRows(rows), { release: () => {} }));
+  ledger.onPage(pageOf(1, batchFromRows(rows), { release: () => {} }));
   const side = {
     at: 'steps[0] join',
     collection: 'users',
