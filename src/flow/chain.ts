@@ -126,11 +126,11 @@ export interface CountedStep {
   readonly tally: Readonly<Tally>;
 }
 
-/** One read through a chain: the counts of its steps, how far each one read, their checks at the end, and the destination of their warnings. */
+/** One read through a chain: the counts of its steps, how far each one read, their checks at the end, and where their warnings go. */
 export class ChainRead {
   readonly steps: CountedStep[] = [];
   readonly #passages: Passage[] = [];
-  readonly #judgements: (() => void)[] = [];
+  readonly #checks: (() => void)[] = [];
 
   constructor(
     private readonly wanted: ReadFor,
@@ -159,8 +159,8 @@ export class ChainRead {
   }
 
   /** Registers a check for the end of the read, even one that a later step brought about. An error that it throws ends the stream. */
-  atEnd(judge: () => void): void {
-    this.#judgements.push(judge);
+  atEnd(check: () => void): void {
+    this.#checks.push(check);
   }
 
   /**
@@ -181,11 +181,11 @@ export class ChainRead {
       const next$ = each$.pipe(open(this), namingRows(at, known), observed);
       return passing(at, blocking, this.steps.slice(before), next$);
     }, source$);
-    const judged$ = defer(() => {
-      for (const judge of this.#judgements) judge();
+    const checked$ = defer(() => {
+      for (const check of this.#checks) check();
       return EMPTY;
     });
-    return concat(made$, judged$).pipe(
+    return concat(made$, checked$).pipe(
       refuseEndless(() => `${this.#passages.find(({ outcome }) => outcome === 'open')?.from ?? 'the stream'} never ends`),
     );
   }

@@ -17,7 +17,7 @@ export const givenColumns: Check = (value, place) => {
   return repeatsIn(names).map((index) => `${place}[${index}]: ${standsTwice(names[index] ?? '')}`);
 };
 
-const taken = object({ columns: givenColumns });
+const argumentsCheck = object({ columns: givenColumns });
 
 /**
  * Creates a row stream from pages of another source.
@@ -32,7 +32,7 @@ const taken = object({ columns: givenColumns });
  * for await (const order of fromPages(orders$)) console.log(order.no);
  */
 export function fromPages<T>(pages$: Observable<Page<T>>, columns?: readonly Column[]): RowStream<T> {
-  checkGiven('fromPages', taken, { columns });
+  checkGiven('fromPages', argumentsCheck, { columns });
   const open = (): OpenedSource => ({
     // The row type is restored by the stream's type parameter.
     pages$: (pages$ as Observable<unknown> as Observable<Page>).pipe(tap(checkPage('fromPages: the observable'))),

@@ -10,7 +10,7 @@ import { reorder, type Page, type Step } from './page.js';
 /** A page, or the failure that takes its place until its turn comes. */
 type Outcome<T> = { readonly page: Page<T> } | { readonly failure: unknown };
 
-const taken = object({ concurrency: number({ whole: true, min: 1 }) }, ['concurrency']);
+const argumentsCheck = object({ concurrency: number({ whole: true, min: 1 }) }, ['concurrency']);
 
 /**
  * Applies an asynchronous function to pages, at most `concurrency` at a time, with results in page order. Pages that wait for their turn hold
@@ -32,7 +32,7 @@ export function mapAsync<T, U>(
   concurrency: number,
   options: MadeOptions<NoInfer<U>> = {},
 ): Step<T, U> {
-  checkGiven('mapAsync', taken, { concurrency });
+  checkGiven('mapAsync', argumentsCheck, { concurrency });
   const { node, begin } = madeRows<U>('mapAsync', options);
   const rowsOf = (page: Page<T>, signal: AbortSignal) =>
     defer(() => project(page, signal)).pipe(

@@ -29,7 +29,7 @@ interface CompactionContext {
 }
 
 /**
- * Writes the small files of each partition that has several as large ones. The caller holds the lock of the table, and publishes the change.
+ * Writes the small files of each partition that has several as large ones. The caller holds the lock, and publishes the change.
  *
  * @returns The runs before and after, and the change; it is absent if there is nothing to do.
  * @throws {LeadstreamError} `E_STATE_LOG` if the runs of the pipeline have another log: the next one would not find this in it.

@@ -6,7 +6,7 @@ import type { Pipeline } from '../plan/index.js';
 import { runObserved, type Observed } from './observed.js';
 
 const whole = number({ whole: true, min: 1 });
-const taken = object({ rows: whole, sample: whole, step: number({ whole: true, min: -1 }) });
+const optionsCheck = object({ rows: whole, sample: whole, step: number({ whole: true, min: -1 }) });
 
 export interface PreviewOptions {
   /** Rows to show after each step. Default 10. */
@@ -23,7 +23,7 @@ export interface PreviewOptions {
 export async function previewPipeline(pipeline: Pipeline, options: PreviewOptions = {}): Promise<Observed> {
   const { plan } = pipeline;
   const { rows = 10, sample = 1000, step: last = plan.steps.length - 1, signal, watch } = options;
-  checkUsage('preview', taken, { rows, sample, step: last });
+  checkUsage('preview', optionsCheck, { rows, sample, step: last });
   const refuse = (message: string) => new LeadstreamError('E_USAGE', `preview: ${message}`);
   if (sample < rows) throw refuse('sample must not be less than rows');
   if (last >= plan.steps.length) throw refuse(`step must be less than the number of steps, ${plan.steps.length}`);

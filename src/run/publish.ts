@@ -25,17 +25,13 @@ export interface Publication {
 }
 
 /**
- * Publishes outputs: first those that no action commits, one after another, then the others by their actions, in one step that is completed even if this
- * process is killed, provided that it is logged. A failure names the outputs that had published before it, and cannot be undone.
+ * Publishes outputs: first those that no action commits, one after another, then the others by their actions, in one step, which is
+ * completed even if this process is killed, provided that it is logged. A failure names the outputs that had published before it.
  *
  * @param log Default: if the commit is interrupted, nothing completes it.
  */
 export async function publish({ outputs, commit, partial = false, events, nonFatal }: Publication, log?: CommitLog): Promise<void> {
   const done: string[] = [];
-  const published = (failure: unknown) =>
-    done.length === 0
-      ? failure
-      : reworded(failure, `${reasonOf(failure)}; ${done.join(', ')} had already published, and will receive all rows again`);
   const ready = async () => {
     for (const { at, prepared } of outputs) {
       if (!prepared.commit) continue;
@@ -45,7 +41,8 @@ export async function publish({ outputs, commit, partial = false, events, nonFat
     return log ? logCommit(log.folder, { ...log, ...commit }) : prepareCommit(commit);
   };
   const prepared = await ready().catch((failure: unknown) => {
-    throw published(failure);
+    if (done.length === 0) throw failure;
+    throw reworded(failure, `${reasonOf(failure)}; ${done.join(', ')} had already published, and will receive all rows again`);
   });
   log?.logged?.();
   const carriedOut = async () => {

@@ -37,7 +37,7 @@ export interface RunOptions {
 }
 
 // A text such as 'false' would allow what must not be published.
-const taken = object({
+const optionsCheck = object({
   ...{ signal: abortSignal, stateDir: filledText, watch: judged(watchersProblem) },
   ...{ restart: flag, allowShrink: flag, allowPartial: flag },
   stdout: object({ write: callable }, ['write'], 'open'),
@@ -75,7 +75,7 @@ export class Run {
     readonly options: RunOptions,
   ) {
     checkPipeline('runPipeline', pipeline);
-    checkUsage('runPipeline', taken, options);
+    checkUsage('runPipeline', optionsCheck, options);
     this.startedAt = (options.now ?? new Date()).toISOString();
     this.runId = newRunId(this.startedAt);
     this.limiters = options.limiters ?? new RateLimiters();

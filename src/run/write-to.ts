@@ -106,7 +106,7 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
   }
 }
 
-const taken = object({ columns: givenColumns, name: text, signal: abortSignal, watch: judged(watchersProblem) });
+const optionsCheck = object({ columns: givenColumns, name: text, signal: abortSignal, watch: judged(watchersProblem) });
 
 /** Sinks that were already used: a second use would undo what the first one published. */
 const used = new WeakSet<object>();
@@ -122,7 +122,7 @@ async function claimSink(sink: unknown): Promise<SinkWriter> {
 function checkWriting(rows: unknown, options: WriteOptions): void {
   const isStream = rows instanceof RowStream;
   if (!isStream && !isObservable(rows)) throw wrong(`the first argument must be a stream of rows, like service.leads, not ${kindOf(rows)}`);
-  const [problem] = taken(options, '');
+  const [problem] = optionsCheck(options, '');
   if (problem !== undefined) throw wrong(`the third argument, like { columns: columnsOf(collections.leads) }: ${problem}`);
   const known = isStream ? rows.columns?.map(({ name }) => name) : undefined;
   if (known === undefined && options.columns === undefined)

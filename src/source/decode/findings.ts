@@ -54,7 +54,7 @@ export class Findings {
     return new Map(counts.filter(([name]) => !name.startsWith(unnamed)));
   }
 
-  /** The undeclared fields that have a column from the start, unless they are withheld: those reserved as known, those of the first page, and the others. */
+  /** The undeclared fields that have a column, unless withheld: those reserved as known, those of the first page, the others reserved. */
   get placed(): readonly Column[] {
     const originals = new Set([...this.#known, ...(this.#ofFirstPage ?? []), ...this.#others]);
     return this.collection.unknown === 'secret' ? [] : [...originals].map((original) => this.columnOf(original));
