@@ -1,3 +1,4 @@
+import { identity } from 'rxjs';
 import { itemAt, limitReached, schema, undeclaredColumn, withKeyOrigin, type Column, type Row } from '../core/index.js';
 import type { Watchers } from '../events/index.js';
 import { batchOf, emptyTally, type Fault, type Page, type Step, type Tally } from '../flow/index.js';
@@ -76,9 +77,10 @@ export async function runObserved(pipeline: Pipeline, { steps, rows, begin, end,
   const read = async () => {
     const late = await reading.through(() => Promise.resolve());
     if (late) throw late;
+    return { pages: reading.ledger.source.pages, read: reading.ledger.source.rows };
   };
   try {
-    await run.events.during('run', () => ({ pipeline: name }), read);
+    await run.events.during('run', () => ({ pipeline: name }), read, identity);
     return { stages, whole: !reading.partial, failure: undefined, failedAt: undefined };
   } catch (thrown) {
     const failure = withKeyOrigin(limitReached(thrown) ?? thrown, keyOriginOf(pipeline));
