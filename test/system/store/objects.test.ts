@@ -143,10 +143,10 @@ describe('a bucket that cannot be used', () => {
   test('because it is slow is used, as long as enough arrives', async () => {
     const slow: Handler = (response) => {
       const timer = setInterval(() => void response.write('12345'), 10);
-      setTimeout(() => (clearInterval(timer), response.end('end')), 1_200);
+      setTimeout(() => (clearInterval(timer), response.end('end')), 2_400);
     };
     await withServer(inTurn(slow, answer(404)), async ({ url }) => {
-      const store = new S3Objects('s3://bucket/place', { endpoint: url }, undefined, undefined, { bytes: 5, ms: 400 });
+      const store = new S3Objects('s3://bucket/place', { endpoint: url }, undefined, undefined, { bytes: 5, ms: 1_000 });
       expect((await store.read('key'))?.bytes.toString()).toMatch(/^(?:12345)+end$/);
     });
   });
