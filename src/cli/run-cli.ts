@@ -128,7 +128,7 @@ function valueProblem(values: Readonly<Record<string, unknown>>, words: readonly
 declare module 'yargs' {
   interface Argv<T> {
     getOptions(): Declared;
-    updateStrings(sentences: Readonly<Record<string, string | { readonly one: string; readonly other: string }>>): Argv<T>;
+    updateStrings(sentences: Readonly<Record<string, string | { readonly one: string; readonly other: string }>>): this;
     getInternalMethods(): {
       getUsageInstance(): { cacheHelpMessage: () => void };
     };
