@@ -65,6 +65,10 @@ export interface TableChange {
  */
 export interface TableFormat<T = unknown> {
   readonly kind: TableKind;
+  /** Path of the folder whose tables are published together, if this is one of them. */
+  readonly together?: string;
+  /** Shows readers of this machine what is published, if they do not see it by themselves. */
+  show?(): Promise<void>;
   /** Returns the current version; `undefined` if there is no table yet. */
   load(): Promise<TableVersion<T> | undefined>;
   /** Refuses what other programs made of the table since our last run, as far as its rows would not be the same ones. @throws {SinkError} `E_SINK_FOREIGN`. */
@@ -91,7 +95,9 @@ export interface TableFormat<T = unknown> {
   commit(base: TableVersion<T> | undefined, change: TableChange): Promise<TableVersion<T>>;
   /** Of a table that is committed together with others: says what the run is going to commit, `undefined` if nothing. */
   announce?(run: string, base: TableVersion<T> | undefined, change: TableChange | undefined): void;
-  /** Then: takes back what was announced. @returns Whether it may be committed all the same. */
+  /** Then, if the table stays as it is: returns when the others are committed. */
+  stay?(run: string): Promise<unknown>;
+  /** Takes back what was announced. @returns Whether it may be committed all the same. */
   withdraw?(): Promise<boolean>;
   /** Returns to a run in `base.kept`, as a new version. */
   restore(base: TableVersion<T>, run: string): Promise<TableVersion<T>>;

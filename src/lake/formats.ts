@@ -5,9 +5,10 @@ import { DeltaFormat } from './delta/index.js';
 import { fileCatalog, IcebergFormat, notedCatalog, noteKey, type Catalog } from './iceberg/index.js';
 import type { TableFormat } from './format.js';
 import type { TableKind } from './partitions.js';
-import { type Pointer, PointerFormat, sharedPointer } from './pointer.js';
+import { PointerFormat } from './pointer.js';
 import { StoreTable } from './store-table.js';
 import { Table } from './table.js';
+import { type Participant, sharedFormat, TogetherFormat } from './together.js';
 
 /** How a table on a store is reached. Default: as the environment says. */
 export interface TableAccess {
@@ -24,7 +25,7 @@ export async function tableAt(path: string, stores: ObjectStores): Promise<Table
   for await (const { key } of objects.list('metadata/'))
     if (key.endsWith('.metadata.json')) return storeTable(objects, 'iceberg', await notedCatalog(objects, process.env));
   for await (const { key } of objects.list('_delta_log/')) if (key.endsWith('.json')) return storeTable(objects, 'delta');
-  const shared = await sharedPointer(objects, stores);
+  const shared = await sharedFormat(objects, stores);
   return shared || isRemote(path) ? new StoreTable(objects, shared ?? new PointerFormat(objects)) : new Table(path);
 }
 
@@ -37,11 +38,11 @@ export async function isInCatalog(path: string, stores: ObjectStores): Promise<b
  * Returns a table on a store, which need not exist.
  *
  * @param catalog Of Iceberg. Default: the files below `metadata/`.
- * @param pointer Of a plain table that is published together with others.
+ * @param participant Of a plain table that is published together with others.
  */
-export function storeTable(objects: ObjectStore, kind: TableKind, catalog?: Catalog, pointer?: Pointer): StoreTable {
+export function storeTable(objects: ObjectStore, kind: TableKind, catalog?: Catalog, participant?: Participant): StoreTable {
   const formats: Readonly<Record<TableKind, () => TableFormat>> = {
-    plain: () => new PointerFormat(objects, pointer, pointer && objects.root.slice(pointer.path.length + 1)),
+    plain: () => (participant ? new TogetherFormat(objects, participant) : new PointerFormat(objects)),
     iceberg: () => new IcebergFormat(catalog ?? fileCatalog(objects), objects),
     delta: () => new DeltaFormat(objects),
   };

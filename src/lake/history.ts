@@ -4,7 +4,7 @@ import { Stores } from '../store/index.js';
 import type { TableVersion } from './format.js';
 import { accessTaken, type TableAccess, tableAt } from './formats.js';
 import type { Manifest } from './manifest.js';
-import { type Pointer, PointerFormat, runsOf } from './pointer.js';
+import { type Pointer, runsOf } from './pointer.js';
 import { StoreTable } from './store-table.js';
 import { RunLog, type Evidence } from './run-log.js';
 import type { Table } from './table.js';
@@ -59,10 +59,12 @@ const acceptance = 'CURRENT';
 
 /** As `prepareRollback`, for a table on a store, by a new commit. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster. */
 export async function rollBack(table: StoreTable, to: string | undefined, options: VerifyOptions) {
-  if (table.format instanceof PointerFormat && table.format.table !== '') {
-    const all = table.format.pointer.path;
-    throw new SinkError('E_SINK_RUN', `${table.path} goes back with those that are published together with it: leadstream rollback ${all}`);
-  }
+  const { together } = table.format;
+  if (together !== undefined)
+    throw new SinkError(
+      'E_SINK_RUN',
+      `${table.path} goes back with those that are published together with it: leadstream rollback ${together}`,
+    );
   const log = RunLog.at(options.stateDir);
   const version = await table.version();
   const from = version.current?.run;

@@ -12,6 +12,6 @@ export { tableFiles, type TableFiles } from './files.js';
 export { isInCatalog, storesTaken, storeTable, type TableAccess, tableAt } from './formats.js';
 export { catalogOptions, type CatalogOptions, RestCatalog } from './iceberg/index.js';
 export { Table } from './table.js';
-export { type Pointer, pointerOfSeveral, sharedPointer, viewName } from './pointer.js';
-export { TableSets, type Together } from './together.js';
+export { pointerOfSeveral, viewName } from './pointer.js';
+export { type Participant, sharedFormat, TableSets, type Together } from './together.js';
 export { verifyTable, type Verification, type VerifyOptions } from './verify.js';

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { LeadstreamError, reasonOf, schema, SinkError } from '../core/index.js';
-import { decided, isLocked, isRemote, jsonIn, lostTo, type ObjectStore, type ObjectStores, reworded, writeOnce } from '../store/index.js';
+import { schema, SinkError } from '../core/index.js';
+import { decided, jsonIn, lostTo, type ObjectStore, writeOnce } from '../store/index.js';
 import type { TableChange, TableFormat, TableVersion } from './format.js';
 import { manifestIn, type Manifest } from './manifest.js';
 import { manifestKey } from './store-table.js';
 
 /** The object that names the current run of a plain table, or of those in the folders next to it that are published together. */
-const pointerKey = '_latest.json';
+export const pointerKey = '_latest.json';
 
 /** Name of the link next to such tables of this machine, through which readers see all of them. */
 export const viewName = 'current';
@@ -49,7 +49,7 @@ export interface PointerState {
   readonly etag: string;
 }
 
-type PointerVersion = TableVersion<PointerState>;
+export type PointerVersion = TableVersion<PointerState>;
 
 /** Time for which the objects of a replaced run stay for those who read them, in milliseconds, whatever `keep` says. */
 const graceMs = 3_600_000;
@@ -57,32 +57,13 @@ const graceMs = 3_600_000;
 /** Number of runs of each table that a pointer remembers, for writers that must find out whether they committed. */
 const maxRuns = 100;
 
-/** What a run does to its table. */
-interface Announced {
-  readonly run: string;
-  readonly base: PointerVersion | undefined;
-  /** `undefined` if the table stays as it is. */
-  readonly change: TableChange | undefined;
-}
-
-/** A pointer, for one publication: a conditional PUT of it commits all of its tables. The runs that write them wait for each other with that. */
+/** The file that says which runs are current: a conditional PUT of it commits a run of each of its tables. */
 export class Pointer {
-  readonly #announced = new Map<string, Announced>();
-  readonly #waiting = new Set<string>();
-  readonly #end: Promise<PointerState>;
-  #settle: (end: Promise<PointerState>) => void = () => undefined;
-  #phase: 'open' | 'committing' | 'failed' = 'open';
-
-  /** @param tables The folders of all tables. Default: one, of its own. @param held Called when a run waits for those of the other tables to be `written`. */
+  /** @param tables The folders of all tables. Default: one, of its own. */
   constructor(
     readonly objects: ObjectStore,
     readonly tables: readonly string[] = [''],
-    private readonly held: () => void = () => undefined,
-    private readonly written = tables,
-  ) {
-    this.#end = new Promise((resolve) => (this.#settle = resolve));
-    this.#end.catch(() => undefined);
-  }
+  ) {}
 
   get path(): string {
     return this.objects.root;
@@ -95,9 +76,8 @@ export class Pointer {
     await writeOnce(this.objects, pointerKey, textOf(empty));
   }
 
-  /** @throws {LeadstreamError} `E_RUN_TOGETHER` after `fail`. @throws {SinkError} `E_SINK_FOREIGN` if there are tables that nobody would write. */
+  /** @throws {SinkError} `E_SINK_FOREIGN` if there are tables that nobody would write. */
   async read(): Promise<PointerState | undefined> {
-    if (this.#phase === 'failed') throw this.#failure;
     const found = await this.objects.read(pointerKey);
     if (found === undefined) return undefined;
     const { data } = content().safeParse(jsonIn(found.bytes.toString('utf8')));
@@ -109,37 +89,14 @@ export class Pointer {
     throw new SinkError('E_SINK_FOREIGN', `${this.path} ${what}, or choose another folder`);
   }
 
-  announce(table: string, announced: Announced): void {
-    if (this.#phase !== 'open') throw this.#failure;
-    this.#announced.set(table, announced);
-  }
-
-  /** Takes back what was announced. @returns Whether it may be committed all the same. */
-  async withdraw(table: string): Promise<boolean> {
-    this.#announced.delete(table);
-    if (this.#phase !== 'committing') return false;
-    return this.#end.then(Boolean, (failure: unknown) => !isLocked(failure));
-  }
-
-  /** Commits the tables of all runs once each of these waits. @throws {LeadstreamError} `E_RUN_TOGETHER` after `fail`; `E_RUN_LOCKED`. */
-  async commit(run: string): Promise<PointerState> {
-    this.#waiting.add(run);
-    if (this.#phase === 'open' && this.written.every((table) => this.#waiting.has(this.#announced.get(table)?.run ?? ''))) {
-      this.#phase = 'committing';
-      this.#settle(this.#commit());
-    }
-    if (this.#phase === 'open') this.held();
-    // Each run has an error of its own, which gets its report.
-    return this.#end.catch((failure: unknown) => {
-      throw reworded(failure, reasonOf(failure));
-    });
-  }
-
-  /** Gives the publication up, unless the commit has begun. */
-  fail(): void {
-    if (this.#phase !== 'open') return;
-    this.#phase = 'failed';
-    this.#settle(Promise.reject(this.#failure));
+  /** Commits a run of each of some tables. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer committed first. */
+  async commit(base: PointerState, changes: ReadonlyMap<string, TableChange>): Promise<PointerState> {
+    const { current, sequence } = base.content;
+    const changed = Object.fromEntries([...changes].map(([table, { runId: run, sha256 }]) => [table, { run, sha256 }]));
+    const next = { id: sequence + 1, replaced: current.id, tables: { ...current.tables, ...changed } };
+    const all = [...changes.values()];
+    const kept = keptOf(base.content, Math.max(...all.map(({ keep }) => keep)));
+    return this.#swap(base, { ...base.content, current: next, kept }, [...new Set(all.map(({ runId }) => runId))]);
   }
 
   /** Finds what was published when a run was current. Default: what the current runs replaced. @throws {SinkError} `E_SINK_RUN`. */
@@ -154,24 +111,6 @@ export class Pointer {
   async restore(base: PointerState, { id, replaced, tables }: Published): Promise<PointerState> {
     const kept = keptOf(base.content, Infinity).filter((each) => each.id !== id);
     return this.#swap(base, { ...base.content, current: { id, replaced, tables }, kept }, []);
-  }
-
-  get #failure(): LeadstreamError {
-    return new LeadstreamError('E_RUN_TOGETHER', `nothing of ${this.path} is published, because not all of its tables are ready`);
-  }
-
-  async #commit(): Promise<PointerState> {
-    const all = [...this.#announced];
-    const [base] = all.flatMap(([, each]) => each.base?.state ?? []);
-    if (base === undefined || all.some(([, each]) => each.base?.state.content.nonce !== base.content.nonce)) throw lostTo(this.path);
-    const changes = all.flatMap(([table, { change }]) => (change ? [{ table, ...change }] : []));
-    if (changes.length === 0) return base;
-    const { current, sequence } = base.content;
-    const changed = Object.fromEntries(changes.map(({ table, runId: run, sha256 }) => [table, { run, sha256 }]));
-    const next = { id: sequence + 1, replaced: current.id, tables: { ...current.tables, ...changed } };
-    const kept = keptOf(base.content, Math.max(...changes.map(({ keep }) => keep)));
-    const runs = [...new Set(changes.map(({ runId }) => runId))];
-    return this.#swap(base, { ...base.content, current: next, kept }, runs);
   }
 
   async #swap(base: PointerState, change: Content, committing: readonly string[]): Promise<PointerState> {
@@ -212,16 +151,9 @@ export class PointerFormat implements TableFormat<PointerState> {
     return found && isKnown ? this.versionOf(found) : undefined;
   }
 
-  announce(run: string, base: PointerVersion | undefined, change: TableChange | undefined): void {
-    this.pointer.announce(this.table, { run, base, change });
-  }
-
-  async commit(_: PointerVersion | undefined, { runId }: TableChange): Promise<PointerVersion> {
-    return this.versionOf(await this.pointer.commit(runId));
-  }
-
-  withdraw(): Promise<boolean> {
-    return this.pointer.withdraw(this.table);
+  async commit(base: PointerVersion | undefined, change: TableChange): Promise<PointerVersion> {
+    if (base === undefined) throw lostTo(this.pointer.path);
+    return this.versionOf(await this.pointer.commit(base.state, new Map([[this.table, change]])));
   }
 
   async restore({ state }: PointerVersion, run: string): Promise<PointerVersion> {
@@ -270,15 +202,6 @@ export class PointerFormat implements TableFormat<PointerState> {
     if (manifest?.run_id === run) return manifest;
     throw new SinkError('E_SINK_FOREIGN', `${this.objects.root}/${manifestKey(run)} cannot be read as the manifest of its run`);
   }
-}
-
-/** Finds the pointer in the folder above that names a table. */
-export async function sharedPointer(objects: ObjectStore, stores: ObjectStores): Promise<PointerFormat | undefined> {
-  if (isRemote(objects.root) && (await objects.find(pointerKey)) !== undefined) return undefined;
-  const { store, key } = stores.above(objects.root);
-  const { tables = [] } = (await pointerOfSeveral(store)) ?? {};
-  const isShared = tables.length > 0 && [...tables, viewName].includes(key);
-  return isShared ? new PointerFormat(objects, new Pointer(store, tables, undefined, [key]), key) : undefined;
 }
 
 /** Returns the pointer of tables that are published together. */

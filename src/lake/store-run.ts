@@ -5,9 +5,7 @@ import type { FieldIds, TableChange, TableVersion } from './format.js';
 import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
 import { isRepeated, storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
 import type { PartitionField, TableKind } from './partitions.js';
-import { PointerFormat } from './pointer.js';
 import { intentKey, keysKey, manifestKey, type Intent, type StoreTable } from './store-table.js';
-import { show } from './view.js';
 
 /** Number of files that are uploaded at a time. */
 const maxUploads = 4;
@@ -37,7 +35,7 @@ export class StoreRun implements Landing {
    * @throws {GateError} `E_GATE_VERIFY` for a version that is not the newest; when files are to be kept, and the manifest is not the one that its run wrote.
    */
   static async open(table: StoreTable, options: LandingOptions, context: LandingContext, folder: string): Promise<StoreRun> {
-    if (table.format instanceof PointerFormat) await show(table.format.pointer);
+    await table.format.show?.();
     const found = await table.load(context.runLog);
     if (found?.older !== undefined) throw new GateError('E_GATE_VERIFY', `${context.at}: ${found.older}`);
     let base: TableVersion | undefined = found;
@@ -124,14 +122,13 @@ export class StoreRun implements Landing {
   async commit(): Promise<void> {
     const { format } = this.table;
     if (this.#change === undefined) {
-      // Together with others, a table that stays as it is counts as published only if they are.
-      if (format instanceof PointerFormat) await format.pointer.commit(this.context.runId);
+      await format.stay?.(this.context.runId);
       return;
     }
     this.#isUndecided = true;
     try {
       this.#committed = await format.commit(this.base, this.#change);
-      if (format instanceof PointerFormat) await show(format.pointer);
+      await format.show?.();
     } catch (failure) {
       this.#isUndecided = !isLocked(failure);
       throw failure;

@@ -1,6 +1,8 @@
-import { LeadstreamError } from '../core/index.js';
-import type { ObjectStores } from '../store/index.js';
-import { Pointer } from './pointer.js';
+import { LeadstreamError, onAbort, reasonOf, stoppedBy } from '../core/index.js';
+import { isLocked, isRemote, lostTo, type ObjectStore, type ObjectStores, reworded } from '../store/index.js';
+import type { TableChange, TableFormat } from './format.js';
+import { Pointer, PointerFormat, pointerKey, pointerOfSeveral, type PointerState, type PointerVersion, viewName } from './pointer.js';
+import { show } from './view.js';
 
 /** The folder of tables that are published together, and those of the tables in it. */
 export interface Together {
@@ -10,8 +12,158 @@ export interface Together {
   readonly pipelines: readonly string[];
 }
 
+/** A run of a pipeline whose tables are published together with others. */
+export interface Participant {
+  readonly meeting: Meeting;
+  /** Of the run, without its deadline: other tables may take longer. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What a run does to its table. */
+interface Announced {
+  readonly run: string;
+  readonly base: PointerVersion | undefined;
+  /** `undefined` if the table stays as it is. */
+  readonly change: TableChange | undefined;
+}
+
+/** One publication of several tables: each of the runs that write them waits with its commit until all are ready; the last one commits for all. */
+export class Meeting {
+  readonly #announced = new Map<string, Announced>();
+  readonly #waiting = new Set<string>();
+  readonly #end: Promise<PointerState>;
+  #settle: (end: Promise<PointerState>) => void = () => undefined;
+  #phase: 'open' | 'committing' | 'failed' = 'open';
+
+  /** @param held Called when a run waits for others. */
+  constructor(
+    readonly pointer: Pointer,
+    private readonly held: () => void = () => undefined,
+  ) {
+    this.#end = new Promise((resolve) => (this.#settle = resolve));
+    this.#end.catch(() => undefined);
+  }
+
+  announce(table: string, announced: Announced): void {
+    if (this.#phase !== 'open') throw this.#failure;
+    this.#announced.set(table, announced);
+  }
+
+  /** Takes back what was announced. @returns Whether it may be committed all the same. */
+  async withdraw(table: string): Promise<boolean> {
+    this.#announced.delete(table);
+    if (this.#phase !== 'committing') return false;
+    return this.#end.then(Boolean, (failure: unknown) => !isLocked(failure));
+  }
+
+  /**
+   * Commits the tables of all runs once each of these waits.
+   *
+   * @throws {LeadstreamError} `E_RUN_TOGETHER` after `fail`; `E_RUN_ABORTED` if the run was stopped while it waited; `E_RUN_LOCKED`.
+   */
+  async commit(run: string, signal: AbortSignal | undefined): Promise<PointerState> {
+    if (signal?.aborted) this.fail();
+    const forget = signal && onAbort(signal, () => this.fail());
+    this.#waiting.add(run);
+    if (this.#phase === 'open' && this.pointer.tables.every((table) => this.#waiting.has(this.#announced.get(table)?.run ?? ''))) {
+      this.#phase = 'committing';
+      this.#settle(this.#commit());
+    }
+    if (this.#phase === 'open') this.held();
+    try {
+      return await this.#end;
+    } catch (failure) {
+      if (this.#phase === 'failed' && signal?.aborted) throw stoppedBy(signal, 'the run was stopped; nothing was published');
+      // Each run has an error of its own, which gets its report.
+      throw reworded(failure, reasonOf(failure));
+    } finally {
+      forget?.();
+    }
+  }
+
+  /** Gives the publication up, unless the commit has begun. */
+  fail(): void {
+    if (this.#phase !== 'open') return;
+    this.#phase = 'failed';
+    this.#settle(Promise.reject(this.#failure));
+  }
+
+  /** @throws {LeadstreamError} `E_RUN_TOGETHER` after `fail`. */
+  refuseFailed(): void {
+    if (this.#phase === 'failed') throw this.#failure;
+  }
+
+  get #failure(): LeadstreamError {
+    return new LeadstreamError('E_RUN_TOGETHER', `nothing of ${this.pointer.path} is published, because not all of its tables are ready`);
+  }
+
+  async #commit(): Promise<PointerState> {
+    const all = [...this.#announced];
+    const [base] = all.flatMap(([, each]) => each.base?.state ?? []);
+    if (base === undefined || all.some(([, each]) => each.base?.state.content.nonce !== base.content.nonce))
+      throw lostTo(this.pointer.path);
+    const changes = all.flatMap(([table, { change }]) => (change ? [[table, change] as const] : []));
+    return changes.length === 0 ? base : this.pointer.commit(base, new Map(changes));
+  }
+}
+
+/** A table of several that one pointer names. By itself, it can be read and compacted. */
+class SharedFormat extends PointerFormat {
+  constructor(objects: ObjectStore, pointer: Pointer) {
+    super(objects, pointer, objects.root.slice(pointer.path.length + 1));
+  }
+
+  get together(): string {
+    return this.pointer.path;
+  }
+
+  show(): Promise<void> {
+    return show(this.pointer);
+  }
+}
+
+/** Finds the pointer in the folder above that names a table. */
+export async function sharedFormat(objects: ObjectStore, stores: ObjectStores): Promise<TableFormat | undefined> {
+  if (isRemote(objects.root) && (await objects.find(pointerKey)) !== undefined) return undefined;
+  const { store, key } = stores.above(objects.root);
+  const { tables = [] } = (await pointerOfSeveral(store)) ?? {};
+  return tables.length > 0 && [...tables, viewName].includes(key) ? new SharedFormat(objects, new Pointer(store, tables)) : undefined;
+}
+
+/** One that is committed together with those of other runs. */
+export class TogetherFormat extends SharedFormat {
+  constructor(
+    objects: ObjectStore,
+    private readonly participant: Participant,
+  ) {
+    super(objects, participant.meeting.pointer);
+  }
+
+  override load(): Promise<PointerVersion | undefined> {
+    this.participant.meeting.refuseFailed();
+    return super.load();
+  }
+
+  announce(run: string, base: PointerVersion | undefined, change: TableChange | undefined): void {
+    this.participant.meeting.announce(this.table, { run, base, change });
+  }
+
+  override async commit(_: PointerVersion | undefined, { runId }: TableChange): Promise<PointerVersion> {
+    return this.versionOf(await this.stay(runId));
+  }
+
+  stay(run: string): Promise<PointerState> {
+    return this.participant.meeting.commit(run, this.participant.signal);
+  }
+
+  withdraw(): Promise<boolean> {
+    return this.participant.meeting.withdraw(this.table);
+  }
+}
+
 /**
- * Lets the runs of several pipelines publish their tables together, once: each of them gets this object, and waits with its commit until all are ready.
+ * Lets the runs of several pipelines publish their tables together: each of them gets this object, and waits with its commit until all are ready. Each pipeline
+ * takes part in a publication once; its next run begins another.
  *
  * @throws {LeadstreamError} `E_USAGE` if a pipeline is missing.
  *
@@ -21,7 +173,8 @@ export interface Together {
  * await Promise.all(pipelines.map((each) => runPipeline(each, { sets })));
  */
 export class TableSets {
-  readonly #pointers = new Map<string, Pointer>();
+  /** The newest meeting of each set, and the pipelines that have come to it. */
+  readonly #meetings = new Map<string, { readonly meeting: Meeting; readonly come: Set<string> }>();
   /** Called when a run waits for others. */
   held: () => void = () => undefined;
 
@@ -31,15 +184,21 @@ export class TableSets {
       throw new LeadstreamError('E_USAGE', `'${missing.name}' publishes together with other pipelines of its file; run all of them`);
   }
 
-  at({ folder, tables }: Together, stores: ObjectStores): Pointer {
+  /** Returns the meeting for the next run of a pipeline. */
+  at({ folder, tables }: Together, pipeline: string, stores: ObjectStores): Meeting {
     const set = JSON.stringify([folder, ...tables]);
-    const pointer = this.#pointers.get(set) ?? new Pointer(stores.at(folder, 0o644), tables, () => this.held());
-    this.#pointers.set(set, pointer);
-    return pointer;
+    const newest = this.#meetings.get(set);
+    if (newest && !newest.come.has(pipeline)) {
+      newest.come.add(pipeline);
+      return newest.meeting;
+    }
+    const meeting = new Meeting(new Pointer(stores.at(folder, 0o644), tables), () => this.held());
+    this.#meetings.set(set, { meeting, come: new Set([pipeline]) });
+    return meeting;
   }
 
   /** Ends the wait of all runs for others that will not come. */
   fail(): void {
-    for (const pointer of this.#pointers.values()) pointer.fail();
+    for (const { meeting } of this.#meetings.values()) meeting.fail();
   }
 }

@@ -38,7 +38,7 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
       (failure: unknown): RunEnd => ({ failure }),
     );
   run.stop.forget();
-  if ('failure' in end) run.pointer?.fail();
+  if ('failure' in end) run.participant?.meeting.fail();
   await notify(run, end);
   if ('failure' in end) throw end.failure;
   return end.report;
@@ -147,7 +147,7 @@ class Attempt {
       pipeline: pipeline.name,
       runId: run.runId,
       stores: run.stores,
-      pointer: run.pointer,
+      participant: run.participant,
       key: pipeline.plan.collection.key,
       runDate: () => claim.firstStart.slice(0, 10),
       runLog: new RunLog(run.state.path),

@@ -6,7 +6,7 @@ import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { createRedactor, newRunId, reasonOf, type Warning, type WarningCode, SinkError } from '../core/index.js';
 import { attempt, lockOutputs, makePrivate, overlap, recoverCommits, refuseInTable, Stores } from '../store/index.js';
 import type { LoggedCommit, PathNames } from '../store/index.js';
-import { TableSets, type Pointer } from '../lake/index.js';
+import { TableSets, type Participant } from '../lake/index.js';
 import { Counts } from './counts.js';
 import { checkPipeline, type Pipeline } from '../plan/index.js';
 import { StateFolder } from './state.js';
@@ -56,8 +56,8 @@ export class Run {
   readonly state: StateFolder;
   readonly stop: ReturnType<typeof stopBy>;
   readonly stores: Stores;
-  /** Of the tables that are published together, if its own are. */
-  readonly pointer: Pointer | undefined;
+  /** If its tables are published together with others. */
+  readonly participant: Participant | undefined;
   readonly limiters: RateLimiters;
   readonly warnings: Warning[] = [];
   readonly events: Events;
@@ -81,8 +81,9 @@ export class Run {
     this.limiters = options.limiters ?? new RateLimiters();
     this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
     const { together, store } = pipeline;
-    // Other tables may take longer than its deadline.
-    this.pointer = together && (options.sets ?? new TableSets([pipeline])).at(together, new Stores(store, options.signal));
+    const { signal } = options;
+    const meeting = together && (options.sets ?? new TableSets([pipeline])).at(together, pipeline.name, new Stores(store, signal));
+    this.participant = meeting && { meeting, signal };
     this.stop = stopBy(options.signal, pipeline.deadlineMs);
     this.stores = new Stores(store, this.stop.signal);
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };

@@ -6,7 +6,7 @@ import {
   RestCatalog,
   OpenedRun,
   runDateColumn,
-  sharedPointer,
+  sharedFormat,
   StoreRun,
   storeTable,
   Table,
@@ -102,12 +102,12 @@ async function landingOf(options: ParquetConfig, context: SinkContext): Promise<
     if (!catalog && (await store.find(key)) !== undefined)
       throw new SinkError('E_SINK_FOREIGN', `${path} is an object, where the objects of a table would be below it; choose another path`);
   }
-  const shared = !catalog && !context.pointer && (await sharedPointer(objects, context.stores));
+  const shared = !catalog && !context.participant && (await sharedFormat(objects, context.stores));
   if (shared)
     throw new SinkError('E_SINK_FOREIGN', `${path} is published together with others; set publish: together, or choose another path`);
-  if (kind === 'plain' && !context.pointer && !isRemote(path)) return LinkedRun.open(new Table(path), options, context);
+  if (kind === 'plain' && !context.participant && !isRemote(path)) return LinkedRun.open(new Table(path), options, context);
   await catalog?.noteAt(objects);
-  const table = storeTable(objects, kind, catalog, context.pointer);
+  const table = storeTable(objects, kind, catalog, context.participant);
   return StoreRun.open(table, options, context, context.scratch ?? scratchFolder());
 }
 

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type Column, type OutputColumn, type Row, type Warning, LeadstreamError } from '../core/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Action, ObjectStores, PathNames } from '../store/index.js';
-import type { CatalogOptions, Published, RunLog, RunFacts, Pointer } from '../lake/index.js';
+import type { CatalogOptions, Published, RunLog, RunFacts, Participant } from '../lake/index.js';
 
 /** What a sink receives in addition to its configuration. */
 export interface SinkContext {
@@ -21,8 +21,8 @@ export interface SinkContext {
   readonly key: readonly string[];
   /** How outputs on stores are reached. Default: as the environment says. */
   readonly stores: ObjectStores;
-  /** Of the tables that are published together, if that of the sink is. */
-  readonly pointer?: Pointer | undefined;
+  /** If the table is published together with others. */
+  readonly participant?: Participant | undefined;
   /** Where the run logs its manifests. Default: nowhere. */
   readonly runLog?: RunLog | undefined;
   /** Private folder for data that does not fit into memory. Default: one in the system's temporary folder. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { tableFiles, tableRuns, TableSets, verifyTable } from '../../src/lake/index.js';
 import { Pointer } from '../../src/lake/pointer.js';
+import { Meeting } from '../../src/lake/together.js';
 import { loadPipelines } from '../../src/plan/index.js';
 import { compactTable, rollbackTable, runPipeline } from '../../src/run/index.js';
 import { parquetSink } from '../../src/sinks/parquet.js';
@@ -52,17 +53,19 @@ class Pair {
     return fileOf(bodies);
   }
 
-  async run(night: Night) {
+  async pipelines(night: Night) {
     const from = await serviceOf({
       leads: night.leads.map((id) => ({ lead_id: id })),
       users: night.users.map((id) => ({ uid: id })),
     });
     const set = { 'service.retry.base': '1ms' };
-    const pipelines = await loadPipelines(
-      { text: this.text(night), file: 'p.yaml' },
-      { env: { ...process.env, ...from.env }, baseDir: this.folder, set },
-    );
-    const sets = new TableSets(pipelines);
+    return loadPipelines({ text: this.text(night), file: 'p.yaml' }, { env: { ...process.env, ...from.env }, baseDir: this.folder, set });
+  }
+
+  /** @param given Of a program that runs night after night. */
+  async run(night: Night, given?: TableSets) {
+    const pipelines = await this.pipelines(night);
+    const sets = given ?? new TableSets(pipelines);
     return Promise.allSettled(pipelines.map((each) => runPipeline(each, { sets, stateDir: join(this.folder, 'state') })));
   }
 
@@ -73,8 +76,9 @@ class Pair {
   /** Brings a run of both tables to where only the commit remains. */
   async prepared(run: string, pointer: Pointer) {
     const all = [];
+    const participant = { meeting: new Meeting(pointer), signal: undefined };
     for (const table of pointer.tables) {
-      const context = { ...recording(this.folder, run), pointer, scratch: join(this.folder, run) };
+      const context = { ...recording(this.folder, run), participant, scratch: join(this.folder, run) };
       const writer = await elsewhere(parquetSink, { path: `${this.path}/${table}`, keep: 3, permissions: '0640' })(context);
       await writer.begin([column('uid')]);
       await writer.write(pageOf(1, [{ uid: run }]));
@@ -193,6 +197,38 @@ export function togetherTests(place: 'S3' | 'this machine'): void {
     isOver = true;
     await polling;
     expect([...seen]).toEqual([': ', ...nights.map((name) => `${name}: leads,users`)]);
+  });
+
+  test('are published night after night by a program that keeps its sets, also after one that failed', async () => {
+    const pair = await Pair.new(place);
+    const sets = new TableSets(await pair.pipelines(night('1')));
+    for (const name of ['1', '2', 'refused', '3']) {
+      const ended = await pair.run(name === 'refused' ? night('4', { users_expect: '{ min_rows: 10 }' }) : night(name), sets);
+      expect([name, ...ended.map(({ status }) => status === 'fulfilled')]).toEqual([name, name !== 'refused', name !== 'refused']);
+    }
+    expect(await pair.both()).toEqual([['31', '32'], ['3']]);
+    await pair.check();
+  });
+
+  test('are not published when one of their runs is stopped while it waits for the others', async () => {
+    const pair = await Pair.new(place);
+    await pair.published(night('1'));
+    const pipelines = await pair.pipelines(night('2'));
+    const sets = new TableSets(pipelines);
+    const stop = new AbortController();
+    const waiting = new Promise<void>((resolve) => (sets.held = resolve));
+    const [leads, users] = pipelines.map((each, index) => async () => {
+      const options = { sets, stateDir: join(pair.folder, 'state'), ...(index === 0 && { signal: stop.signal }) };
+      return runPipeline(each, options).then(String, (failure: unknown) => failure);
+    });
+    const stopped = leads?.();
+    await waiting;
+    stop.abort();
+    expect(await users?.()).toMatchObject({ code: 'E_RUN_TOGETHER' });
+    expect(await stopped).toMatchObject({ code: 'E_RUN_ABORTED' });
+    expect(await pair.both()).toEqual([['11', '12'], ['1']]);
+    await pair.published(night('3'));
+    await pair.check();
   });
 
   test('stay as they are, all of them, when one is refused', async () => {
