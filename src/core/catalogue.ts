@@ -177,6 +177,7 @@ export const warningCatalogue = {
   W_STEP_NO_MATCH: 'Check the fields: a join found no match; min_match refuses such a run.',
   W_SINK_FOREIGN: 'Other programs expired all runs of a table; what they made of it was replaced.',
   W_SINK_LINK: 'The link of a table was missing, so all its rows were published again.',
+  W_SINK_VIEW: 'Tables are published, but readers of this machine see those before until the next run or rollback shows them.',
   W_STATE_LOG: 'Name the state folder of the runs: nothing else confirms the manifest.',
   W_RUN_RESTARTED: 'Declare the new fields to save the time: the run started again with columns for them.',
   W_RUN_COUNTS: 'The counts of earlier runs cannot be read or stored; a list that shrank may go unnoticed.',

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { amount, GateError, SinkError, type OutputColumn } from '../core/index.js';
+import { amount, GateError, type OutputColumn, reasonOf, SinkError } from '../core/index.js';
 import { type Action, attempt, isLocked, isRemote, PartialFile, removeFile, ScratchFolder } from '../store/index.js';
 import type { FieldIds, TableChange, TableVersion } from './format.js';
 import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
@@ -128,11 +128,14 @@ export class StoreRun implements Landing {
     this.#isUndecided = true;
     try {
       this.#committed = await format.commit(this.base, this.#change);
-      await format.show?.();
     } catch (failure) {
       this.#isUndecided = !isLocked(failure);
       throw failure;
     }
+    const { at, warn } = this.context;
+    await format.show?.().catch((failure: unknown) => {
+      warn?.({ code: 'W_SINK_VIEW', message: `${at}: published, but not shown yet: ${reasonOf(failure)}` });
+    });
   }
 
   async cleanup(): Promise<void> {

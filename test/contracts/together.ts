@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -432,6 +432,32 @@ export function togetherHereTests(): void {
     await pair.published(night('6'));
     expect([await readdir(first), await readdir(mine)]).toMatchObject([{ length: 5 }, { length: 1 }]);
     await rm(mine, { recursive: true });
+    await pair.check();
+  });
+
+  test('are published, with a warning, when they cannot be shown after that, and shown by the next run', async () => {
+    const pair = await Pair.new('this machine');
+    await pair.published(night('1'));
+    const pipelines = await pair.pipelines(night('2'));
+    const sets = new TableSets(pipelines);
+    const link = join(pair.path, 'current');
+    sets.held = () => {
+      rmSync(link);
+      writeFileSync(link, 'of another program');
+    };
+    const reports = await Promise.all(pipelines.map((each) => runPipeline(each, { sets, stateDir: join(pair.folder, 'state') })));
+    expect(reports.flatMap(({ warnings }) => warnings.map(({ code }) => code))).toEqual([
+      'W_SOURCE_FIELD_GONE',
+      'W_SINK_VIEW',
+      'W_SOURCE_FIELD_GONE',
+      'W_SINK_VIEW',
+    ]);
+    await rm(link);
+    await pair.published(night('3', { mode: 'append' }));
+    expect(await pair.both()).toEqual([
+      ['21', '22', '31', '32'],
+      ['2', '3'],
+    ]);
     await pair.check();
   });
 
