@@ -170,7 +170,7 @@ export class PointerFormat implements TableFormat<PointerState> {
     for (const run of dropped) {
       // A run that lost is removed by itself, too.
       const files = (await this.#found(run))?.files ?? [];
-      gone.push(...files.flatMap(({ name }) => (stay.has(name) ? [] : [name])));
+      for (const { name } of files) if (!stay.has(name)) gone.push(name);
     }
     return gone;
   }

@@ -48,7 +48,12 @@ export class StoreRun implements Landing {
     const before = await runBefore(table, base, options, context);
     const scratch = await attempt('E_SINK_PATH', `cannot create a folder in ${folder}`, () => ScratchFolder.open(folder));
     const intent: Intent = { version: 1, run: context.runId, base: base?.sequence ?? -1, started_at: new Date().toISOString() };
-    await table.objects.put(intentKey(context.runId), `${JSON.stringify(intent)}\n`);
+    try {
+      await table.objects.put(intentKey(context.runId), `${JSON.stringify(intent)}\n`);
+    } catch (failure) {
+      await scratch.remove();
+      throw failure;
+    }
     return new StoreRun(table, options, context, scratch, base, before);
   }
 
