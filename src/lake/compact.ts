@@ -6,15 +6,12 @@ import { codecs, compressions, footerOf, loadEngine, readGroups } from '../parqu
 import { type Action, isRemote, type ObjectStores, type PartialFile, sha256Text } from '../store/index.js';
 import { Batch, batchFromRows } from '../vector/index.js';
 import { DataFiles } from './data-files.js';
-import { tableAt } from './formats.js';
+import { openLanding, tableAt } from './formats.js';
 import { tableRuns } from './history.js';
 import type { Landing, Publication } from './landing.js';
-import { LinkedRun } from './linked-run.js';
 import { folderOf, type Manifest, type ManifestFile } from './manifest.js';
 import { partitionBy, textsIn } from './partitions.js';
 import type { Evidence, RunLog } from './run-log.js';
-import { StoreRun } from './store-run.js';
-import { StoreTable } from './store-table.js';
 import { differencesOf } from './verify.js';
 
 /** Files with fewer bytes are small. One that is written ends with the row group that reaches them. */
@@ -48,9 +45,7 @@ export async function prepareCompaction(path: string, { runId, runLog, stores, s
   const options = { mode: 'append', permissions, keep: Number.MAX_SAFE_INTEGER } as const;
   // A table that was written in code has no log.
   const context = { at: path, runId, ...(evidence === 'sha256' && { runLog }) };
-  const landing: Landing = await (table instanceof StoreTable
-    ? StoreRun.open(table, options, context, scratch)
-    : LinkedRun.open(table, options, context));
+  const landing = await openLanding(table, options, context, scratch);
   let actions: readonly Action[] | undefined;
   try {
     const publication = landing.before && (await compacted(landing, landing.before, { runId, signal }));

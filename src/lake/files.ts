@@ -1,12 +1,11 @@
-import { join } from 'node:path';
-import { SinkError, type OutputColumn } from '../core/index.js';
+import type { OutputColumn } from '../core/index.js';
 import { checkUsage } from '../options/index.js';
 import { Stores } from '../store/index.js';
 import type { LiveFile } from './format.js';
 import { accessTaken, type TableAccess, tableAt } from './formats.js';
 import { columnsIn, folderOf, type ManifestFile } from './manifest.js';
 import type { TableKind } from './partitions.js';
-import { StoreTable } from './store-table.js';
+import { notATable } from './table.js';
 
 /** The data files of a table as readers see it now. */
 export interface TableFiles {
@@ -32,18 +31,11 @@ export interface TableFiles {
 export async function tableFiles(path: string, { stores = new Stores() }: TableAccess = {}): Promise<TableFiles> {
   checkUsage('tableFiles', accessTaken, { path, options: { stores } });
   const table = await tableAt(path, stores);
-  if (table instanceof StoreTable) {
-    const { files, current, metadata } = await table.version();
-    const columns = current ? columnsIn((await table.manifest(current)).manifest, files.some(isInFolder)) : { columns: [], folders: [] };
-    const names = newestFirst(files).map(({ name }) => `${table.path}/${name}`);
-    return { table: table.format.kind, ...columns, metadata, files: names };
-  }
-  const run = await table.published();
-  const manifest = run === undefined ? undefined : await table.manifest(run);
-  if (run === undefined || manifest === undefined)
-    throw new SinkError('E_SINK_FOREIGN', `${path} is not a leadstream table: there is no link to a run`);
-  const files = newestFirst(manifest.files).map(({ name }) => join(table.folder(run), name));
-  return { table: 'plain', ...columnsIn(manifest, manifest.files.some(isInFolder)), files };
+  const { files, current, metadata } = await table.version();
+  const { manifest } = (current && (await table.manifest(current))) ?? {};
+  if (!current || !manifest) throw notATable(path);
+  const places = newestFirst(files).map((file) => table.placeOf(file, current));
+  return { table: table.kind, ...columnsIn(manifest, files.some(isInFolder)), metadata, files: places };
 }
 
 function isInFolder(file: LiveFile): boolean {

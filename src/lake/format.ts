@@ -1,7 +1,9 @@
 import type { OutputColumn, Value } from '../core/index.js';
 import type { ColumnStatistics } from '../parquet/index.js';
+import type { Action } from '../store/index.js';
 import type { Manifest, ManifestFile } from './manifest.js';
 import type { PartitionField, TableKind } from './partitions.js';
+import type { RunLog } from './run-log.js';
 
 export type { ColumnStatistics, PartitionField };
 
@@ -38,6 +40,39 @@ export interface TableVersion<T = unknown> {
   /** All runs of which the table still knows that they committed. Objects of others are removed when a version after the one that they began with exists. */
   readonly runs: readonly string[];
   readonly state: T;
+}
+
+/** A version, and what is known of it from elsewhere. */
+export interface FoundVersion extends TableVersion {
+  /** Runs with a manifest that are neither current nor kept: the next run recovers or removes them. */
+  readonly unfinished?: readonly CommittedRun[];
+  /** The run whose commit began and did not complete. */
+  readonly interrupted?: string | undefined;
+  /** Shows that it is not the newest one, as a sentence. */
+  readonly older?: string | undefined;
+}
+
+/** A table, wherever it is: its history is the same for all. */
+export interface LakeTable {
+  /** As users write it. */
+  readonly path: string;
+  readonly kind: TableKind;
+  /** As in `TableFormat`. */
+  readonly together?: string | undefined;
+  /**
+   * Loads the current version.
+   *
+   * @param run The run that is wanted. Default: the current one.
+   * @param log Of this machine.
+   * @throws {SinkError} `E_SINK_FOREIGN` if there is no table.
+   */
+  version(run?: string, log?: RunLog): Promise<FoundVersion>;
+  /** Returns the manifest of a run, if it can be read, and whether it is the one that its run committed, if the table itself can tell. */
+  manifest(run: CommittedRun): Promise<{ readonly text: string; readonly manifest: Manifest | undefined; readonly isUnchanged?: boolean }>;
+  /** Returns the path or URL of a data file of the current version. */
+  placeOf(file: LiveFile, current: CommittedRun): string;
+  /** Returns to a kept run, or accepts the current one after others set the table back. @returns What a commit has to do for that. */
+  restore(base: FoundVersion, run: string, log?: RunLog): Promise<readonly Action[]>;
 }
 
 /** By the name of the column. */

@@ -4,8 +4,11 @@ import { isRemote, type ObjectStore, type ObjectStores } from '../store/index.js
 import { DeltaFormat } from './delta/index.js';
 import { fileCatalog, IcebergFormat, notedCatalog, noteKey, type Catalog } from './iceberg/index.js';
 import type { TableFormat } from './format.js';
+import type { Landing, LandingContext, LandingOptions } from './landing.js';
+import { LinkedRun } from './linked-run.js';
 import type { TableKind } from './partitions.js';
 import { PointerFormat } from './pointer.js';
+import { StoreRun } from './store-run.js';
 import { StoreTable } from './store-table.js';
 import { Table } from './table.js';
 import { type Participant, sharedFormat, TogetherFormat } from './together.js';
@@ -18,8 +21,20 @@ export interface TableAccess {
 export const storesTaken = object({ at: callable }, ['at'], 'open');
 export const accessTaken = object({ path: filledText, options: object({ stores: storesTaken }) }, ['path']);
 
+type AnyTable = Table | StoreTable;
+
+/** Does what depends on where a table is, which nothing else needs to find out. */
+export function byPlace<T>(table: AnyTable, linked: (table: Table) => T, stored: (table: StoreTable) => T): T {
+  return table instanceof StoreTable ? stored(table) : linked(table);
+}
+
+/** Opens a run. @param scratch As in `StoreRun.open`. */
+export function openLanding(table: AnyTable, options: LandingOptions, context: LandingContext, scratch: string): Promise<Landing> {
+  return table instanceof StoreTable ? StoreRun.open(table, options, context, scratch) : LinkedRun.open(table, options, context);
+}
+
 /** Finds what is at a path. @param path Absolute, or with the scheme of a store. */
-export async function tableAt(path: string, stores: ObjectStores): Promise<Table | StoreTable> {
+export async function tableAt(path: string, stores: ObjectStores): Promise<AnyTable> {
   if (!isRemote(path) && (await lstat(path).catch(() => undefined))?.isDirectory() !== true) return new Table(path);
   const objects = stores.at(path);
   for await (const { key } of objects.list('metadata/'))

@@ -1,13 +1,11 @@
 import { SinkError } from '../core/index.js';
 import { checkUsage } from '../options/index.js';
 import { Stores } from '../store/index.js';
-import type { TableVersion } from './format.js';
-import { accessTaken, type TableAccess, tableAt } from './formats.js';
+import type { FoundVersion, LakeTable } from './format.js';
+import { accessTaken, storeTable, type TableAccess, tableAt } from './formats.js';
 import type { Manifest } from './manifest.js';
 import { type Pointer, runsOf } from './pointer.js';
-import { StoreTable } from './store-table.js';
 import { RunLog, type Evidence } from './run-log.js';
-import type { Table } from './table.js';
 import { verifyTable, type VerifyOptions } from './verify.js';
 import { show } from './view.js';
 
@@ -30,53 +28,55 @@ export interface TableRun {
 export async function tableRuns(path: string, { stores = new Stores() }: TableAccess = {}): Promise<readonly TableRun[]> {
   checkUsage('tableRuns', accessTaken, { path, options: { stores } });
   const table = await tableAt(path, stores);
-  return table instanceof StoreTable ? storedRuns(table, await table.version()) : linkedRuns(table);
+  return runsIn(table, await table.version());
 }
 
-async function linkedRuns(table: Table): Promise<readonly TableRun[]> {
-  const published = await table.published();
-  if (published === undefined && (await table.runsWithManifest()).length === 0)
-    throw new SinkError('E_SINK_FOREIGN', `${table.path} is not a leadstream table: there is no link to a run`);
+async function runsIn(table: LakeTable, { current, kept, unfinished = [] }: FoundVersion): Promise<readonly TableRun[]> {
   const found: TableRun[] = [];
-  for (const run of await table.runIds()) {
-    const manifest = await table.manifest(run);
-    if (!manifest) continue;
-    const state = run === published ? 'published' : (await table.isKept(run)) ? 'kept' : 'unfinished';
-    found.unshift({ run, state, manifest });
+  for (const each of [...(current ? [current] : []), ...kept, ...unfinished]) {
+    const { manifest } = await table.manifest(each);
+    const state = each === current ? 'published' : kept.includes(each) ? 'kept' : 'unfinished';
+    if (manifest) found.push({ run: each.run, state, manifest });
   }
-  return found;
-}
-
-async function storedRuns(table: StoreTable, { current, kept }: TableVersion): Promise<readonly TableRun[]> {
-  const found: TableRun[] = [];
-  for (const each of [...(current ? [current] : []), ...kept])
-    found.push({ run: each.run, state: each === current ? 'published' : 'kept', manifest: (await table.manifest(each)).manifest });
   return found.sort((a, b) => (a.run < b.run ? 1 : -1));
 }
 
 /** What stands for the published run, to accept it after others set the table back. */
 const acceptance = 'CURRENT';
 
-/** As `prepareRollback`, for a table on a store, by a new commit. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster. */
-export async function rollBack(table: StoreTable, to: string | undefined, options: VerifyOptions) {
-  const { together } = table.format;
+/**
+ * Returns to an earlier run, after verifying that run byte by byte. This also restores a lost link, in which case the run must be named.
+ * The caller holds the lock of the table.
+ *
+ * @param to Default: the run that the published one replaced; never a later one.
+ * @returns `from`, the run published until now (`undefined` if the link was lost), `evidence` that the manifest of `to` is unchanged, and the actions that
+ * remain to be carried out.
+ * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
+ * @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster.
+ */
+export async function rollBack(table: LakeTable, to: string | undefined, options: VerifyOptions) {
+  const { path, together } = table;
   if (together !== undefined)
-    throw new SinkError(
-      'E_SINK_RUN',
-      `${table.path} goes back with those that are published together with it: leadstream rollback ${together}`,
-    );
+    throw new SinkError('E_SINK_RUN', `${path} goes back with those that are published together with it: leadstream rollback ${together}`);
   const log = RunLog.at(options.stateDir);
   const version = await table.version();
   const from = version.current?.run;
-  if (to === acceptance && from !== undefined) {
-    await table.recordReturn(from, version, log);
-    return { from, to: from, evidence: 'none' as const };
+  const restored = async (run: string, evidence: Evidence) => ({
+    from,
+    to: run,
+    evidence,
+    actions: await table.restore(version, run, log),
+  });
+  if (to === acceptance && from !== undefined) return restored(from, 'none');
+  if (from !== undefined && version.interrupted !== undefined) {
+    const remedy = 'recover it first with leadstream run --recover and the --state-dir of that run, or run the pipeline again';
+    throw new SinkError('E_SINK_RUN', `${path}: the commit of run ${version.interrupted} was interrupted; ${remedy}`);
   }
-  const kept = version.kept.map(({ run }) => run);
-  const target = to ?? replacedBy(from, await storedRuns(table, version), kept, table.path);
-  const { evidence } = await undamaged(table.path, target, from, kept, options);
-  await table.recordReturn(target, await table.format.restore(version, target), log);
-  return { from, to: target, evidence };
+  const runs = await runsIn(table, version);
+  // Without a link, all runs are kept ones.
+  const kept = runs.filter(({ state }) => from === undefined || state === 'kept').map(({ run }) => run);
+  const target = to ?? replacedBy(from, runs, kept, path);
+  return restored(target, (await undamaged(path, target, from, kept, options)).evidence);
 }
 
 /** As `rollBack`, for all tables that are published together. */
@@ -94,41 +94,11 @@ export async function rollBackAll(pointer: Pointer, to: string | undefined, opti
   }
   const { content } = target === current ? base : await pointer.restore(base, target);
   for (const [name, { run }] of Object.entries(target.tables)) {
-    const table = await tableAt(`${pointer.path}/${name}`, options.stores ?? new Stores());
-    if (table instanceof StoreTable) await table.recordReturn(run, content, RunLog.at(options.stateDir));
+    const table = storeTable((options.stores ?? new Stores()).at(`${pointer.path}/${name}`), 'plain');
+    await table.recordReturn(run, content, RunLog.at(options.stateDir));
   }
   await show(pointer);
   return { from: runsOf(current.tables).at(-1), to: runsOf(target.tables).at(-1) ?? '', evidence };
-}
-
-/**
- * Prepares the return to an earlier run, after verifying that run byte by byte. This also restores a lost link, in which case the run must be named.
- * The caller holds the lock of the table.
- *
- * @param to Default: the run that the published one replaced; never a later one.
- * @returns `from`, the run published until now (`undefined` if the link was lost), and `evidence` that the manifest of `to` is unchanged.
- * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
- */
-export async function prepareRollback(table: Table, to: string | undefined, log: Pick<VerifyOptions, 'stateDir'>) {
-  const { path } = table;
-  const runs = await linkedRuns(table);
-  const from = await table.published();
-  if (to === acceptance && from !== undefined) {
-    const later = await Promise.all((await table.publishedAfter(from)).map((run) => table.expire(run)));
-    return { to: from, from, evidence: 'none' as const, actions: later.flat() };
-  }
-  const [begun] = from === undefined ? [] : await table.unfinished();
-  if (begun !== undefined) {
-    const remedy = 'recover it first with leadstream run --recover and the --state-dir of that run, or run the pipeline again';
-    throw new SinkError('E_SINK_RUN', `${path}: the commit of run ${begun} was interrupted; ${remedy}`);
-  }
-  // Without a link, all runs are kept ones.
-  const kept = runs.filter(({ state }) => from === undefined || state === 'kept').map(({ run }) => run);
-  const target = to ?? replacedBy(from, runs, kept, path);
-  const { evidence } = await undamaged(path, target, from, kept, log);
-  const expiring = from === undefined ? kept.filter((run) => run !== target) : [from];
-  const expired = await Promise.all(expiring.map((run) => table.expire(run)));
-  return { to: target, from, evidence, actions: [...(await table.restore(target)), await table.linkTo(target), ...expired.flat()] };
 }
 
 async function undamaged(path: string, run: string, published: string | undefined, kept: readonly string[], options: VerifyOptions) {

@@ -1,15 +1,13 @@
 export { prepareCompaction } from './compact.js';
-export { prepareRollback, rollBack, rollBackAll, tableRuns, type TableRun } from './history.js';
+export { rollBack, rollBackAll, tableRuns, type TableRun } from './history.js';
 export { manifestShape, modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
 export { partitionTerm, runDateColumn, tableKinds, type TableKind } from './partitions.js';
 export type { Landing } from './landing.js';
-export { LinkedRun } from './linked-run.js';
 export { OpenedRun } from './run.js';
 export { RunLog, type Evidence } from './run-log.js';
-export { StoreRun } from './store-run.js';
 export { StoreTable } from './store-table.js';
 export { tableFiles, type TableFiles } from './files.js';
-export { isInCatalog, storesTaken, storeTable, type TableAccess, tableAt } from './formats.js';
+export { isInCatalog, openLanding, storesTaken, storeTable, type TableAccess, tableAt } from './formats.js';
 export { catalogOptions, type CatalogOptions, RestCatalog } from './iceberg/index.js';
 export { Table } from './table.js';
 export { pointerOfSeveral, viewName } from './pointer.js';

@@ -1,6 +1,6 @@
-import type { OutputColumn, Warning } from '../core/index.js';
+import { GateError, type OutputColumn, SinkError, type Warning } from '../core/index.js';
 import type { Action, FileContent, PartialFile } from '../store/index.js';
-import type { AddedFile, FieldIds, PartitionField } from './format.js';
+import type { AddedFile, FieldIds, FoundVersion, LakeTable, PartitionField } from './format.js';
 import type { Manifest, ManifestFile, modes } from './manifest.js';
 import type { TableKind } from './partitions.js';
 import type { RunLog } from './run-log.js';
@@ -32,6 +32,36 @@ export interface Publication {
   readonly storeKeys: ((file: PartialFile) => Promise<void>) | undefined;
   /** @param keys Size and digest of the key index. */
   manifest(keys: FileContent | undefined): Manifest;
+}
+
+/**
+ * Returns the manifest of the run that a new one begins with. If that keeps files of the table, it vouches for them in its own manifest, so the earlier one is
+ * compared with what its run committed, as in `verify`. A table that is not in the log of runs is trusted.
+ *
+ * @throws {GateError} `E_GATE_VERIFY`. @throws {SinkError} `E_SINK_FOREIGN`.
+ */
+export async function manifestBefore(table: LakeTable, version: FoundVersion, mode: Mode, { at, runLog }: LandingContext) {
+  const { older, current } = version;
+  if (older !== undefined) throw new GateError('E_GATE_VERIFY', `${at}: ${older}`);
+  if (current === undefined) return undefined;
+  const { text, manifest, isUnchanged } = await table.manifest(current);
+  const [of, remedy] = [`the manifest of run ${current.run}`, 'return to an earlier run with leadstream rollback'];
+  if (manifest === undefined)
+    throw new SinkError('E_SINK_FOREIGN', `${at}: ${of} of ${table.path} cannot be read; ${remedy}, or move the table and its runs away`);
+  const { difference } = (mode === 'replace' ? undefined : await runLog?.check(table.path, current.run, text, isUnchanged)) ?? {};
+  const fault = mode !== 'replace' && isUnchanged === false ? `${of} was changed` : difference;
+  if (fault !== undefined)
+    throw new GateError('E_GATE_VERIFY', `${at}: mode ${mode} cannot keep files of the table: ${fault}; see leadstream verify`);
+  return withLive(manifest, version);
+}
+
+/** The manifest of the newest run, with the files that another writer has made of its files since. */
+export function withLive(manifest: Manifest, { files }: Pick<FoundVersion, 'files'>): Manifest {
+  const known = new Map(manifest.files.map((file) => [file.name, file]));
+  if (files.length === known.size && files.every(({ name }) => known.has(name))) return manifest;
+  const { keys: _, ...rest } = manifest;
+  const bytes = files.reduce((total, file) => total + file.bytes, 0);
+  return { ...rest, bytes, files: files.map((file) => known.get(file.name) ?? { ...file }) };
 }
 
 /**

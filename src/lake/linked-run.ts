@@ -15,8 +15,8 @@ import {
   type RenameAction,
   sha256File,
 } from '../store/index.js';
-import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
-import { dataFileNameOf, isRepeated, loadManifest, type Manifest, type ManifestFile } from './manifest.js';
+import { type Landing, type LandingContext, type LandingOptions, manifestBefore, type Publication } from './landing.js';
+import { dataFileNameOf, isRepeated, type Manifest, type ManifestFile } from './manifest.js';
 import { partialEnding, prune, removeDeadRuns, removeRun, successName, type Table } from './table.js';
 
 /** A run in a folder of its own on this machine; a link to that folder is the table. */
@@ -53,7 +53,9 @@ export class LinkedRun implements Landing {
 
   async create(folder: string, index: number) {
     const name = join(folder, dataFileNameOf(this.context.runId, index));
-    const file = await openDataFile(this.#folder, name, this.options.permissions);
+    const path = join(this.#folder, name);
+    await makeFolders(dirname(path), this.#folder, this.options.permissions);
+    const file = await staged(path, this.options.permissions);
     this.#files.push(file);
     return { name, file };
   }
@@ -94,7 +96,7 @@ export class LinkedRun implements Landing {
     const described = await written(table.manifestPath(runId), permissions, (file) => file.append(text));
     await runLog?.record(table.path, runId, described.content.sha256);
     const staging = [...kept, ...this.#files.map(({ action }) => action), ...empty, ...(keys ? [keys.action] : []), described.action];
-    return [...staging, await table.linkTo(runId), ...(await table.expire(before?.run_id))];
+    return [...staging, await table.linkTo(runId), ...(before ? await table.expire(before.run_id) : [])];
   }
 
   /** Removes the runs that are no longer kept. */
@@ -109,27 +111,13 @@ export class LinkedRun implements Landing {
   }
 }
 
-/**
- * Finds the published run. A new one that keeps files of the table vouches for them in its own manifest, so the earlier manifest is checked against the log
- * of runs, as in `verify`, and the files against the manifest, as in `checkRetained`. A table that is not in the log is trusted.
- */
-async function runBefore(table: Table, { mode }: Pick<LandingOptions, 'mode'>, context: LandingContext): Promise<Manifest | undefined> {
-  const { at, runLog } = context;
+/** Finds the published run, and in a mode that keeps its files whether they are where its link leads. */
+async function runBefore(table: Table, options: Pick<LandingOptions, 'mode'>, context: LandingContext): Promise<Manifest | undefined> {
   const run = await table.published();
-  if (run === undefined) return lost(table, mode, context);
-  const older = await table.linkDifference(run);
-  if (older !== undefined) throw new GateError('E_GATE_VERIFY', `${at}: ${older}`);
-  const { text, manifest } = await loadManifest(table.manifestPath(run));
-  if (text === undefined || manifest?.run_id !== run) {
-    const remedy = `return to an earlier run with leadstream rollback, or move ${table.path} and its run away`;
-    throw new SinkError('E_SINK_FOREIGN', `${at}: the manifest of ${table.folder(run)} cannot be read; ${remedy}`);
-  }
-  if (mode === 'replace') return manifest;
-  await table.refuseLinksIn(run);
-  const { difference } = (await runLog?.check(table.path, run, text)) ?? {};
-  if (difference !== undefined)
-    throw new GateError('E_GATE_VERIFY', `${at}: mode ${mode} cannot keep files of the table: ${difference}; see leadstream verify`);
-  return manifest;
+  if (run === undefined) return lost(table, options.mode, context);
+  const before = await manifestBefore(table, await table.version(), options.mode, context);
+  if (options.mode !== 'replace') await table.refuseLinksIn(run);
+  return before;
 }
 
 /**
@@ -139,24 +127,13 @@ async function runBefore(table: Table, { mode }: Pick<LandingOptions, 'mode'>, c
 async function lost(table: Table, mode: LandingOptions['mode'], { at, warn }: LandingContext): Promise<Manifest | undefined> {
   const runs = await table.runsWithManifest();
   if (runs.length === 0) return undefined;
-  const said = `${at}: ${table.path} is no longer a link to a run, but ${table.runs} has runs (${runs.join(', ')})`;
+  const said = `${at}: ${table.path} is no longer a link to a run, but ${table.runsFolder} has runs (${runs.join(', ')})`;
   if (mode !== 'replace') {
-    const remedy = `publish one of them again with leadstream rollback ${table.path} --to RUN, or remove ${table.runs} to start a new table`;
+    const remedy = `publish one of them again with leadstream rollback ${table.path} --to RUN, or remove ${table.runsFolder} to start a new table`;
     throw new SinkError('E_SINK_RUN', `${said}; ${remedy}`);
   }
   warn?.({ code: 'W_SINK_LINK', message: `${said}; the link is created again` });
-  for (const run of runs.toReversed()) {
-    const manifest = await table.manifest(run);
-    if (manifest && (await table.hasAll(run, ''))) return manifest;
-  }
-  return undefined;
-}
-
-/** Opens a data file of a run under a name that readers ignore. @param name Relative to the folder of the run. */
-export async function openDataFile(run: string, name: string, permissions: number): Promise<PartialFile> {
-  const path = join(run, name);
-  await makeFolders(dirname(path), run, permissions);
-  return staged(path, permissions);
+  return (await table.runs()).find(({ isShown }) => isShown)?.manifest;
 }
 
 /**

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { amount, GateError, type OutputColumn, reasonOf, SinkError } from '../core/index.js';
 import { type Action, attempt, isLocked, isRemote, PartialFile, removeFile, ScratchFolder } from '../store/index.js';
-import type { FieldIds, TableChange, TableVersion } from './format.js';
-import type { Landing, LandingContext, LandingOptions, Publication } from './landing.js';
+import type { FieldIds, FoundVersion, TableChange, TableVersion } from './format.js';
+import { type Landing, type LandingContext, type LandingOptions, manifestBefore, type Publication } from './landing.js';
 import { isRepeated, storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
 import type { PartitionField, TableKind } from './partitions.js';
 import { intentKey, keysKey, manifestKey, type Intent, type StoreTable } from './store-table.js';
@@ -36,16 +36,19 @@ export class StoreRun implements Landing {
    */
   static async open(table: StoreTable, options: LandingOptions, context: LandingContext, folder: string): Promise<StoreRun> {
     await table.format.show?.();
-    const found = await table.load(context.runLog);
-    if (found?.older !== undefined) throw new GateError('E_GATE_VERIFY', `${context.at}: ${found.older}`);
-    let base: TableVersion | undefined = found;
+    let base: FoundVersion | undefined = await table.load(context.runLog);
     if (base === undefined) {
       await table.refuseForeign();
       await table.format.create?.();
       base = await table.format.load();
     }
+    const before = base && (await manifestBefore(table, base, options.mode, context));
     if (base) table.format.check?.(base, options.mode);
-    const before = await runBefore(table, base, options, context);
+    if (base && base.current === undefined && base.files.length > 0) {
+      const fault = `other programs removed what ${table.path} knew of its last run`;
+      if (options.mode !== 'replace') throw new SinkError('E_SINK_FOREIGN', `${context.at}: ${fault}; run once with mode: replace`);
+      context.warn?.({ code: 'W_SINK_FOREIGN', message: `${fault}; this run replaces the rows that they left` });
+    }
     const scratch = await attempt('E_SINK_PATH', `cannot create a folder in ${folder}`, () => ScratchFolder.open(folder));
     const intent: Intent = { version: 1, run: context.runId, base: base?.sequence ?? -1, started_at: new Date().toISOString() };
     try {
@@ -197,38 +200,4 @@ export async function withCopy<T>(table: StoreTable, key: string, scratch: Scrat
   } finally {
     await removeFile(path);
   }
-}
-
-async function runBefore(
-  table: StoreTable,
-  base: TableVersion | undefined,
-  { mode }: LandingOptions,
-  { at, runLog, warn }: LandingContext,
-) {
-  if (base?.current === undefined) {
-    if (base === undefined || base.files.length === 0) return undefined;
-    const fault = `other programs removed what ${table.path} knew of its last run`;
-    if (mode !== 'replace') throw new SinkError('E_SINK_FOREIGN', `${at}: ${fault}; run once with mode: replace`);
-    warn?.({ code: 'W_SINK_FOREIGN', message: `${fault}; this run replaces the rows that they left` });
-    return undefined;
-  }
-  const { run } = base.current;
-  const { manifest, isUnchanged, text } = await table.manifest(base.current);
-  if (mode !== 'replace') {
-    const difference = isUnchanged
-      ? (await runLog?.check(table.path, run, text, true))?.difference
-      : `the manifest of run ${run} was changed`;
-    if (difference !== undefined)
-      throw new GateError('E_GATE_VERIFY', `${at}: mode ${mode} cannot keep files of the table: ${difference}; see leadstream verify`);
-  }
-  return withLive(manifest, base);
-}
-
-/** The manifest of the newest run, with the files that another writer has made of its files since. */
-export function withLive(manifest: Manifest, { files }: Pick<TableVersion, 'files'>): Manifest {
-  const known = new Map(manifest.files.map((file) => [file.name, file]));
-  if (files.length === known.size && files.every(({ name }) => known.has(name))) return manifest;
-  const { keys: _, ...rest } = manifest;
-  const bytes = files.reduce((total, file) => total + file.bytes, 0);
-  return { ...rest, bytes, files: files.map((file) => known.get(file.name) ?? { ...file }) };
 }

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import { newRunId, schema, SinkError } from '../core/index.js';
-import { jsonIn, type ObjectStore, ownFolder, sha256Text } from '../store/index.js';
-import type { CommittedRun, TableFormat, TableVersion } from './format.js';
+import { type Action, jsonIn, type ObjectStore, ownFolder, sha256Text } from '../store/index.js';
+import type { CommittedRun, FoundVersion, LakeTable, LiveFile, TableFormat, TableVersion } from './format.js';
 import { manifestIn, type ManifestFile } from './manifest.js';
+import type { TableKind } from './partitions.js';
 import type { RunLog } from './run-log.js';
 
 const runsFolder = `${ownFolder}runs/`;
@@ -49,9 +50,6 @@ const intent = schema((z) =>
 
 export type Intent = z.output<ReturnType<typeof intent>>;
 
-/** With what shows that it is not the newest one, as a sentence. */
-type LoadedVersion = TableVersion & { readonly older?: string };
-
 const returnKey = `${ownFolder}returned.json`;
 
 /** What was right when the table last returned to an earlier state: the runs after `run` up to `until` are no longer part of it. */
@@ -71,7 +69,7 @@ const tableReturn = schema((z) => z.object({ version: z.literal(1), run: z.strin
  * A kill at any moment leaves objects that no version names, and an intent that names their run. The next run that commits removes them: by then, an attempt of
  * the killed one to commit that is still on its way can only be refused.
  */
-export class StoreTable {
+export class StoreTable implements LakeTable {
   constructor(
     readonly objects: ObjectStore,
     readonly format: TableFormat,
@@ -79,6 +77,24 @@ export class StoreTable {
 
   get path(): string {
     return this.objects.root;
+  }
+
+  get kind(): TableKind {
+    return this.format.kind;
+  }
+
+  get together(): string | undefined {
+    return this.format.together;
+  }
+
+  placeOf({ name }: LiveFile): string {
+    return `${this.path}/${name}`;
+  }
+
+  /** @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster. */
+  async restore(base: TableVersion, run: string, log?: RunLog): Promise<readonly Action[]> {
+    await this.recordReturn(run, run === base.current?.run ? base : await this.format.restore(base, run), log);
+    return [];
   }
 
   /** Reads the manifest of a run, and whether it is the one that the run committed. @throws {SinkError} `E_SINK_FOREIGN`. */
@@ -91,15 +107,15 @@ export class StoreTable {
     return { manifest, isUnchanged: sha256Text(text) === sha256, text };
   }
 
-  /** As `load`. @param run Which it may keep without a current one. @throws {SinkError} `E_SINK_FOREIGN` if there is no table. */
-  async version(run?: string, log?: RunLog): Promise<LoadedVersion> {
+  /** As `load`. @param run Which it may keep without a current one. */
+  async version(run?: string, log?: RunLog): Promise<FoundVersion> {
     const version = await this.load(log);
     if (version?.current ?? version?.kept.some((each) => each.run === run)) return version;
     throw new SinkError('E_SINK_FOREIGN', `${this.path} is not a leadstream table: no run has committed there`);
   }
 
   /** Loads the current version, and finds out whether a run committed after all that it knows. @param log Of this machine. */
-  async load(log?: RunLog): Promise<LoadedVersion | undefined> {
+  async load(log?: RunLog): Promise<FoundVersion | undefined> {
     const committed = await this.#committed(log);
     const version = await this.format.load();
     // Others have removed all that it knew of runs: no run is newer.

@@ -2,6 +2,7 @@ import { lstat, readdir, readlink, rmdir, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import {
+  type Action,
   attempt,
   notOurFolder,
   makeFolders,
@@ -13,7 +14,8 @@ import {
   runsOf,
   unlessMissing,
 } from '../store/index.js';
-import { dataFileName, isRepeated, loadManifest, type Manifest } from './manifest.js';
+import type { CommittedRun, FoundVersion, LakeTable, LiveFile } from './format.js';
+import { dataFileName, isRepeated, loadManifest } from './manifest.js';
 
 export const successName = '_SUCCESS';
 export const partialEnding = '.partial';
@@ -25,6 +27,8 @@ const linkEnding = '.link';
 /** Endings of the files next to the folder of a run, in the order in which they are removed. */
 const besideEndings = [linkEnding, keysEnding + partialEnding, keysEnding, manifestEnding + partialEnding, manifestEnding];
 const besideRun = /\.(?:link|(?:keys\.bin|manifest\.json)(?:\.partial)?)$/;
+
+type FoundRun = Awaited<ReturnType<Table['run']>>;
 
 /**
  * The parts of a table `lake/leads`, and the files after each step. `NEW` stands for `lake/.leads.runs/NEW`, and so on:
@@ -46,16 +50,17 @@ const besideRun = /\.(?:link|(?:keys\.bin|manifest\.json)(?:\.partial)?)$/;
  *
  * Only one run at a time works on a table: the caller holds its lock.
  */
-export class Table {
-  readonly runs: string;
+export class Table implements LakeTable {
+  readonly kind = 'plain';
+  readonly runsFolder: string;
 
   /** @param path Absolute path of the link. */
   constructor(readonly path: string) {
-    this.runs = runsOf(path);
+    this.runsFolder = runsOf(path);
   }
 
   folder(run: string): string {
-    return join(this.runs, run);
+    return join(this.runsFolder, run);
   }
 
   manifestPath(run: string): string {
@@ -66,10 +71,10 @@ export class Table {
     return this.folder(run) + keysEnding;
   }
 
-  /** Reads the manifest of a run; `undefined` if there is none that can be read, or it belongs to another run, as in a copy. */
-  async manifest(run: string): Promise<Manifest | undefined> {
-    const { manifest } = await loadManifest(this.manifestPath(run));
-    return manifest?.run_id === run ? manifest : undefined;
+  /** Reads the manifest of a run. There is none if it belongs to another run, as in a copy. */
+  async manifest({ run }: Pick<CommittedRun, 'run'>): ReturnType<LakeTable['manifest']> {
+    const { text = '', manifest } = await loadManifest(this.manifestPath(run));
+    return { text, manifest: manifest?.run_id === run ? manifest : undefined };
   }
 
   /**
@@ -79,7 +84,7 @@ export class Table {
    */
   async published(): Promise<string | undefined> {
     const run = await this.linked();
-    await refuseLinks(dirname(this.path), run === undefined ? this.runs : this.folder(run));
+    await refuseLinks(dirname(this.path), run === undefined ? this.runsFolder : this.folder(run));
     return run;
   }
 
@@ -89,7 +94,7 @@ export class Table {
     if (found === undefined) return undefined;
     if (found.isSymbolicLink()) {
       const target = await readlink(this.path);
-      if (dirname(target) === basename(this.runs) && isRunId(basename(target))) return basename(target);
+      if (dirname(target) === basename(this.runsFolder) && isRunId(basename(target))) return basename(target);
     }
     if (found.isDirectory() && (await readdir(this.path)).length === 0) return undefined;
     const kind = found.isSymbolicLink() ? 'a link' : found.isDirectory() ? 'a folder with files' : 'a file';
@@ -98,13 +103,13 @@ export class Table {
 
   /** Returns every run that has any files, ordered by name and so by time. */
   async runIds(): Promise<readonly string[]> {
-    const names = (await namesIn(this.runs)).map((name) => name.replace(besideRun, ''));
+    const names = (await namesIn(this.runsFolder)).map((name) => name.replace(besideRun, ''));
     return [...new Set(names)].filter(isRunId).sort();
   }
 
   /** Returns the runs that have a manifest, whatever its content, ordered by time. */
   async runsWithManifest(): Promise<readonly string[]> {
-    const beside = await namesIn(this.runs);
+    const beside = await namesIn(this.runsFolder);
     return (await this.runIds()).filter((run) => beside.includes(run + manifestEnding));
   }
 
@@ -119,14 +124,14 @@ export class Table {
     const made = await makeFolders(this.folder(run), dirname(this.path));
     if (!made.includes(this.folder(run)))
       throw new SinkError('E_SINK_PATH', `cannot write ${this.folder(run)}: it belongs to an earlier run`);
-    for (const folder of [this.runs, this.folder(run)]) await openTo(folder, permissions);
+    for (const folder of [this.runsFolder, this.folder(run)]) await openTo(folder, permissions);
     return made;
   }
 
   /** Returns the action that publishes a run. The draft of the link is created next to the folder of the run, where it points to nothing. */
   async linkTo(run: string): Promise<LinkAction> {
     const draft = this.folder(run) + linkEnding;
-    const to = join(basename(this.runs), run);
+    const to = join(basename(this.runsFolder), run);
     await attempt('E_SINK_WRITE', `cannot create the link ${draft}`, async () => {
       await removeFile(draft);
       await symlink(to, draft);
@@ -134,70 +139,99 @@ export class Table {
     return { action: 'link', at: this.path, to, draft };
   }
 
-  /** Returns runs whose commit began but did not complete. Runs with missing files were published once, and were being removed. */
-  async unfinished(): Promise<readonly string[]> {
-    const published = await this.published();
-    const beside = await namesIn(this.runs);
-    const found: string[] = [];
-    for (const run of await this.runIds()) {
-      const [shown, kept] = [await this.#presentFiles(run, ''), await this.#presentFiles(run, keptEnding)];
-      const manifest = run === published ? undefined : await this.manifest(run);
-      const isWhole = manifest !== undefined && shown.length + kept.length === manifest.files.length;
-      if (isWhole ? shown.length > 0 : manifest === undefined && beside.includes(run + linkEnding)) found.push(run);
-    }
+  /**
+   * Returns what is there of a run: its manifest, as far as it can be read, its data files that globs find (`shown`) and those that have expired (`kept`), and
+   * whether a link to it was drafted, but has not taken its place.
+   */
+  async run(run: string) {
+    const { manifest } = await this.manifest({ run });
+    const present = new Set(await filesBelow(this.folder(run)));
+    // Without a manifest, the names show which files are ours.
+    const names = manifest?.files.map(({ name }) => name) ?? [...present].map((name) => name.replace(/\.kept$/, ''));
+    const ours = names.filter((name) => dataFileName.test(name));
+    const shown = ours.filter((name) => present.has(name));
+    const kept = ours.filter((name) => present.has(name + keptEnding));
+    const isShown = manifest !== undefined && shown.length === manifest.files.length;
+    const isKept = manifest !== undefined && kept.length === manifest.files.length;
+    const isWhole = manifest !== undefined && shown.length + kept.length === manifest.files.length;
+    const isDrafted = (await namesIn(this.runsFolder)).includes(run + linkEnding);
+    return { run, manifest, shown, kept, isShown, isKept, isWhole, isDrafted };
+  }
+
+  /** Returns what is there of all runs, the newest first. */
+  async runs(): Promise<readonly FoundRun[]> {
+    const found: FoundRun[] = [];
+    for (const run of (await this.runIds()).toReversed()) found.push(await this.run(run));
     return found;
   }
 
-  /** Returns later runs that were published, and that no rollback has made kept ones: the link is an older one. */
-  async publishedAfter(run: string): Promise<readonly string[]> {
-    const beside = await namesIn(this.runs);
-    const found: string[] = [];
-    for (const later of await this.runIds())
-      if (later > run && !beside.includes(later + linkEnding) && (await this.hasAll(later, ''))) found.push(later);
-    return found;
+  /** The version that the link shows. Names of files are relative to the folder of its run. */
+  async version(wanted?: string): Promise<FoundVersion> {
+    const published = await this.linked();
+    const runs = await this.runs();
+    const others = runs.filter(({ run, manifest }) => manifest !== undefined && run !== published);
+    if (published === undefined && wanted === undefined && others.length === 0) throw notATable(this.path);
+    const committed = (some: readonly FoundRun[]) => some.map(({ run }) => ({ run, sha256: '' }));
+    return {
+      ...{ sequence: 0, runs: runs.map(({ run }) => run), state: undefined },
+      current: published === undefined ? undefined : { run: published, sha256: '' },
+      kept: committed(others.filter(({ isKept }) => isKept)),
+      unfinished: committed(others.filter(({ isKept }) => !isKept)),
+      files: runs.find(({ run }) => run === published)?.manifest?.files ?? [],
+      older: published !== undefined && wanted === undefined ? await this.older(published) : undefined,
+      interrupted: runs.find((each) => isInterrupted(each, published))?.run,
+    };
   }
 
   /** Says that the link is an older one, if it is. */
-  async linkDifference(run: string): Promise<string | undefined> {
-    const [later] = await this.publishedAfter(run);
+  async older(published: string): Promise<string | undefined> {
+    const [later] = await this.#publishedAfter(published);
     const remedy = `restore that link, or accept this one with leadstream rollback ${this.path} --to CURRENT`;
-    return later && `run ${later} was published after run ${run}, to which ${this.path} leads; ${remedy}`;
+    return later && `run ${later} was published after run ${published}, to which ${this.path} leads; ${remedy}`;
+  }
+
+  placeOf({ name }: LiveFile, { run }: CommittedRun): string {
+    return join(this.folder(run), name);
+  }
+
+  async restore({ current, kept, unfinished = [] }: FoundVersion, run: string): Promise<readonly Action[]> {
+    const from = current?.run;
+    if (run === from) return this.#expireAll(await this.#publishedAfter(run));
+    // Without a link, all runs are kept ones.
+    const others = [...kept, ...unfinished].flatMap((each) => (each.run === run ? [] : [each.run]));
+    const restored = this.#renames(run, (await this.run(run)).kept, keptEnding, '');
+    return [...restored, await this.linkTo(run), ...(await this.#expireAll(from === undefined ? others : [from]))];
   }
 
   /** Returns the actions that hide the data files of a run from every glob. */
-  async expire(run: string | undefined): Promise<readonly RenameAction[]> {
-    return run === undefined ? [] : this.#renames(run, '', keptEnding);
+  async expire(run: string): Promise<readonly RenameAction[]> {
+    return this.#renames(run, (await this.run(run)).shown, '', keptEnding);
   }
 
-  /** Returns the actions that restore the names of the data files of a kept run. */
-  restore(run: string): Promise<readonly RenameAction[]> {
-    return this.#renames(run, keptEnding, '');
+  async #expireAll(runs: readonly string[]): Promise<readonly RenameAction[]> {
+    return (await Promise.all(runs.map((run) => this.expire(run)))).flat();
   }
 
-  /** Whether a run was published and then replaced: all its data files are kept ones. */
-  isKept(run: string): Promise<boolean> {
-    return this.hasAll(run, keptEnding);
+  /** Returns later runs that were published, and that no rollback has made kept ones. */
+  async #publishedAfter(run: string): Promise<readonly string[]> {
+    const later = (await this.runIds()).filter((each) => each > run);
+    const found = await Promise.all(later.map((each) => this.run(each)));
+    return found.flatMap((each) => (each.isShown && !each.isDrafted ? [each.run] : []));
   }
 
-  /** Whether all data files of a run exist, with this ending. */
-  async hasAll(run: string, ending: string): Promise<boolean> {
-    const manifest = await this.manifest(run);
-    return manifest !== undefined && (await this.#presentFiles(run, ending)).length === manifest.files.length;
-  }
-
-  async #renames(run: string, from: string, to: string): Promise<readonly RenameAction[]> {
-    const paths = (await this.#presentFiles(run, from)).map((name) => join(this.folder(run), name));
+  #renames(run: string, names: readonly string[], from: string, to: string): readonly RenameAction[] {
+    const paths = names.map((name) => join(this.folder(run), name));
     return paths.map((path) => ({ action: 'rename', from: path + from, to: path + to }));
   }
+}
 
-  /** Returns the data files of a run that exist with this ending. */
-  async #presentFiles(run: string, ending: string): Promise<readonly string[]> {
-    const present = new Set(await filesBelow(this.folder(run)));
-    const listed = (await this.manifest(run))?.files.map(({ name }) => name);
-    // Without a manifest, the names show which files are ours.
-    const names = listed ?? [...present].flatMap((name) => (name.endsWith(ending) ? name.slice(0, name.length - ending.length) : []));
-    return names.filter((name) => dataFileName.test(name) && present.has(name + ending));
-  }
+export function notATable(path: string): SinkError {
+  return new SinkError('E_SINK_FOREIGN', `${path} is not a leadstream table: there is no link to a run`);
+}
+
+/** Whether the commit of a run began but did not complete. Runs with missing files were published once, and were being removed. */
+function isInterrupted({ run, manifest, shown, isWhole, isDrafted }: FoundRun, published: string | undefined): boolean {
+  return run === published || manifest === undefined ? isDrafted : isWhole && shown.length > 0;
 }
 
 /**
@@ -205,18 +239,17 @@ export class Table {
  * replaced. Deletes only files that the manifest lists, and folders that are empty afterwards.
  */
 export async function prune(table: Table, published: string, keep: number): Promise<void> {
-  const now = await table.manifest(published);
-  const others = (await table.runIds()).filter((run) => run !== published).reverse();
-  const kept: string[] = [];
-  for (const run of others.toSorted((one, other) => Number(other === now?.replaced) - Number(one === now?.replaced))) {
-    const manifest = await table.manifest(run);
-    const isSame = now && manifest && isRepeated(now, manifest);
-    if (!isSame && kept.length < keep && (await table.isKept(run))) kept.push(run);
+  const runs = await table.runs();
+  const now = runs.find(({ run }) => run === published)?.manifest;
+  const others = runs.filter(({ run }) => run !== published);
+  const kept: FoundRun[] = [];
+  for (const each of others.toSorted((one, other) => Number(other.run === now?.replaced) - Number(one.run === now?.replaced))) {
+    const isSame = now && each.manifest && isRepeated(now, each.manifest);
+    if (!isSame && kept.length < keep && each.isKept) kept.push(each);
   }
-  for (const run of others.filter((run) => !kept.includes(run))) {
-    const manifest = await table.manifest(run);
-    const names = manifest?.files.flatMap(({ name }) => [name, name + keptEnding]);
-    if (names) await remove(table, run, [...names, successName, successName + partialEnding]);
+  for (const each of others.filter((other) => !kept.includes(other))) {
+    const names = each.manifest?.files.flatMap(({ name }) => [name, name + keptEnding]);
+    if (names) await remove(table, each.run, [...names, successName, successName + partialEnding]);
   }
 }
 
@@ -232,7 +265,7 @@ export async function removeDeadRuns(table: Table): Promise<void> {
 export async function removeRun(table: Table, run: string): Promise<void> {
   const names = await filesBelow(table.folder(run));
   // Files that it retained have names of other runs, like those in someone's copy, which has no draft of a link.
-  const isCommitting = (await namesIn(table.runs)).includes(run + linkEnding);
+  const isCommitting = (await namesIn(table.runsFolder)).includes(run + linkEnding);
   if (names.every((name) => isOurs(name, run, isCommitting))) await remove(table, run, names);
 }
 

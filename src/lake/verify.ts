@@ -6,13 +6,14 @@ import { amount, amountOf, defined, SinkError } from '../core/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
 import { contentFault, footerOf, type Expected } from '../parquet/index.js';
 import { ScratchFolder, sha256File, sha256Text, Stores } from '../store/index.js';
-import { storesTaken, type TableAccess, tableAt } from './formats.js';
-import { withCopy, withLive } from './store-run.js';
-import { keysKey, StoreTable } from './store-table.js';
+import { byPlace, storesTaken, type TableAccess, tableAt } from './formats.js';
+import { withLive } from './landing.js';
+import { withCopy } from './store-run.js';
+import { keysKey, type StoreTable } from './store-table.js';
 import { RunLog, type Evidence } from './run-log.js';
-import { bookedRows, columnsIn, folderOf, loadManifest, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
+import { bookedRows, columnsIn, folderOf, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
 import { encoded } from './partitions.js';
-import { entriesBelow, keptEnding, successName, type Table } from './table.js';
+import { entriesBelow, keptEnding, notATable, successName, type Table } from './table.js';
 
 /** What was checked, and every difference between a table and its manifest, a sentence each. */
 export interface Verification {
@@ -57,64 +58,58 @@ const taken = object({ path: filledText, options: looking }, ['path']);
 export async function verifyTable(path: string, options: VerifyOptions = {}): Promise<Verification> {
   checkUsage('verifyTable', taken, { path, options });
   if (options.manifest !== undefined) return verifyCopy(path, options.manifest);
-  const table = await tableAt(path, options.stores ?? new Stores());
-  if (table instanceof StoreTable) return verifyStored(table, options);
-  const found = await verifyRun(table, options);
-  if (options.run !== undefined || found.differences.length === 0) return found;
+  const { run, stateDir, stores = new Stores() } = options;
+  const log = RunLog.at(stateDir);
+  const table = await tableAt(path, stores);
+  const version = await table.version(run, log).catch((failure: unknown) => {
+    if (!(failure instanceof SinkError) || failure.code !== 'E_SINK_FOREIGN') throw failure;
+    throw new SinkError('E_SINK_FOREIGN', `${failure.message}; for a copy of a table, name its manifest (--manifest)`);
+  });
+  const { current, kept, unfinished = [], older } = version;
+  const looked = [current, ...kept, ...unfinished].find((each) => each?.run === (run ?? current?.run));
+  if (looked === undefined && run === undefined) throw notATable(path);
+  const { manifest: own, isUnchanged, text = '' } = (looked && (await table.manifest(looked))) ?? {};
+  if (!looked || !own) throw new SinkError('E_SINK_RUN', `${path}: run ${run ?? looked?.run} is not kept, or has no readable manifest`);
+  const manifest = looked === current ? withLive(own, version) : own;
+  const logged = await log?.check(path, looked.run, text, isUnchanged);
+  const differences = [
+    ...(isUnchanged === false ? [`the manifest of run ${looked.run} is not the one that the run committed (SHA-256)`] : []),
+    ...[older, logged?.difference].filter((each) => each !== undefined),
+    ...sumDifferences(manifest),
+    ...(await byPlace(
+      table,
+      (linked) => linkedDifferences(linked, manifest, kept.includes(looked) ? keptEnding : ''),
+      (stored) => storedDifferences(stored, manifest, options.scratch),
+    )),
+  ];
   // If the run was replaced in the meantime, its differences do not count.
-  const hasMoved = (await lstat(path)).isSymbolicLink() && (await table.linked()) !== found.run;
-  return hasMoved ? verifyTable(path, options) : found;
+  if (run === undefined && differences.length > 0 && (await table.version()).current?.run !== looked.run) return verifyTable(path, options);
+  const vouched: Evidence = isUnchanged ? 'sha256' : 'none';
+  const { evidence = vouched, movedFrom } = isUnchanged === undefined ? (logged ?? {}) : {};
+  return { ...summaryOf(manifest), evidence, ...defined({ movedFrom }), differences };
 }
 
 async function verifyCopy(folder: string, path: string): Promise<Verification> {
   // A copy is wherever someone put it, possibly through a link.
   const manifest = await readFile(path, 'utf8').then(manifestIn, () => undefined);
   if (!manifest) throw new SinkError('E_SINK_RUN', `${path} is not a readable manifest`);
-  return { ...summaryOf(manifest), evidence: 'none', differences: await compare(await realpath(folder).catch(() => folder), manifest, '') };
+  const differences = [...sumDifferences(manifest), ...(await compare(await realpath(folder).catch(() => folder), manifest, ''))];
+  return { ...summaryOf(manifest), evidence: 'none', differences };
 }
 
-async function verifyRun(table: Table, { run, stateDir }: VerifyOptions): Promise<Verification> {
-  const { path } = table;
-  const published = await table.linked().catch((failure: unknown) => {
-    if (!(failure instanceof SinkError) || failure.code !== 'E_SINK_FOREIGN') throw failure;
-    throw new SinkError('E_SINK_FOREIGN', `${failure.message}; for a copy of a table, name its manifest (--manifest)`);
-  });
-  const looked = run ?? published;
-  if (looked === undefined) throw new SinkError('E_SINK_FOREIGN', `${path} is not a leadstream table: there is no link to a run`);
-  const { text, manifest } = await loadManifest(table.manifestPath(looked));
-  if (text === undefined || manifest?.run_id !== looked)
-    throw new SinkError('E_SINK_RUN', `${path}: run ${looked} does not exist, or has no readable manifest`);
-
-  // If the link was lost, the run it pointed to has not expired.
-  const shown = looked === published || (published === undefined && !(await table.isKept(looked)));
-  const logged = await RunLog.at(stateDir)?.check(path, looked, text);
-  const older = run === undefined ? await table.linkDifference(looked) : undefined;
-  const differences = [
-    ...[older, logged?.difference].filter((each) => each !== undefined),
-    ...(await linkedFolder(table.runs)),
-    ...(await linkedFolder(table.folder(looked))),
-    ...(await compare(table.folder(looked), manifest, shown ? '' : keptEnding)),
-    ...(manifest.keys ? await keyDifferences(table.keysPath(looked), manifest.keys, manifest.rows) : []),
+async function linkedDifferences(table: Table, manifest: Manifest, ending: string): Promise<readonly string[]> {
+  const { run_id: run, keys, rows } = manifest;
+  return [
+    ...(await linkedFolder(table.runsFolder)),
+    ...(await linkedFolder(table.folder(run))),
+    ...(await compare(table.folder(run), manifest, ending)),
+    ...(keys ? await keyDifferences(table.keysPath(run), keys, rows) : []),
   ];
-  const movedFrom = logged?.movedFrom;
-  return { ...summaryOf(manifest), evidence: logged?.evidence ?? 'none', ...defined({ movedFrom }), differences };
 }
 
 /** Objects that the version does not name are no difference: readers do not see them. */
-async function verifyStored(table: StoreTable, { run, stateDir, scratch: folder = tmpdir() }: VerifyOptions): Promise<Verification> {
-  const log = RunLog.at(stateDir);
-  const version = await table.version(run, log);
-  const { current: published, kept } = version;
-  const looked = run === undefined ? published : [published, ...kept].find((each) => each?.run === run);
-  if (looked === undefined) throw new SinkError('E_SINK_RUN', `${table.path}: run ${run ?? ''} is not kept`);
-  const { manifest: own, isUnchanged, text } = await table.manifest(looked);
-  const manifest = looked === published ? withLive(own, version) : own;
-  const logged = await log?.check(table.path, looked.run, text, isUnchanged);
-  const differences = [
-    ...(isUnchanged ? [] : [`the manifest of run ${looked.run} is not the one that the run committed (SHA-256)`]),
-    ...[version.older, logged?.difference].filter((each) => each !== undefined),
-    ...sumDifferences(manifest),
-  ];
+async function storedDifferences(table: StoreTable, manifest: Manifest, folder = tmpdir()): Promise<readonly string[]> {
+  const differences: string[] = [];
   const sizes = await table.sizes(manifest.files);
   const scratch = await ScratchFolder.open(join(folder, `leadstream-${process.getuid?.() ?? ''}`));
   try {
@@ -125,12 +120,11 @@ async function verifyStored(table: StoreTable, { run, stateDir, scratch: folder 
   } finally {
     await scratch.remove();
   }
-  if (manifest.keys) {
-    const keys = (await table.objects.read(keysKey(looked.run)))?.bytes ?? Buffer.alloc(0);
-    if (manifest.keys.rows !== manifest.rows || sha256Text(keys) !== manifest.keys.sha256)
-      differences.push('the key index is missing, or differs from the manifest');
-  }
-  return { ...summaryOf(manifest), evidence: isUnchanged ? 'sha256' : 'none', differences };
+  const { keys } = manifest;
+  const found = keys && (await table.objects.read(keysKey(manifest.run_id)))?.bytes;
+  if (keys && (keys.rows !== manifest.rows || !found || sha256Text(found) !== keys.sha256))
+    differences.push('the key index is missing, or differs from the manifest');
+  return differences;
 }
 
 function summaryOf({ run_id: run, rows, bytes, files }: Manifest) {
@@ -141,11 +135,7 @@ function summaryOf({ run_id: run, rows, bytes, files }: Manifest) {
 async function compare(folder: string, manifest: Manifest, ending: string): Promise<readonly string[]> {
   const below = await entriesBelow(folder);
   const entries = new Map(below.map((entry) => [join(entry.parentPath, entry.name).slice(folder.length + 1), kindOf(entry)]));
-  const differences = [
-    ...sumDifferences(manifest),
-    ...unlisted(entries, manifest, ending),
-    ...(await oneFileTwice(folder, manifest, ending)),
-  ];
+  const differences = [...unlisted(entries, manifest, ending), ...(await oneFileTwice(folder, manifest, ending))];
   for (const file of manifest.files) {
     // A file behind a link is somewhere else.
     if (entries.get(file.name + ending) !== 'file') differences.push(`${file.name} is missing`);

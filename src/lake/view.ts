@@ -26,7 +26,7 @@ export async function show(pointer: Pointer): Promise<void> {
     await attempt('E_SINK_WRITE', `cannot create ${folder}`, () => create(folder, pointer, state));
     await commitUnlogged({ outputs: [link.path], actions: [await link.linkTo(nameOf(current))] });
     const stay = [current, ...kept].map(nameOf);
-    for (const name of await readdir(link.runs)) if (isView.test(name) && !stay.includes(name)) await remove(link.folder(name));
+    for (const name of await readdir(link.runsFolder)) if (isView.test(name) && !stay.includes(name)) await remove(link.folder(name));
   });
 }
 

@@ -6,13 +6,11 @@ import {
   isInCatalog,
   type Landing,
   prepareCompaction,
-  prepareRollback,
   pointerOfSeveral,
   storesTaken,
   rollBack,
   rollBackAll,
   RunLog,
-  StoreTable,
   tableAt,
   type Evidence,
   type TableAccess,
@@ -189,11 +187,9 @@ async function changed(verb: 'rollback' | 'compact', path: string, options: Roll
       return runs;
     }
     if (several) return await rollBackAll(several, options.to, { stores, stateDir: state.path });
-    const table = await tableAt(place, stores);
-    if (table instanceof StoreTable) return await rollBack(table, options.to, { stores, stateDir: state.path });
-    const { from, to, evidence, actions } = await prepareRollback(table, options.to, { stateDir: state.path });
-    await commit(actions);
-    return { from, to, evidence };
+    const { actions, ...done } = await rollBack(await tableAt(place, stores), options.to, { stores, stateDir: state.path });
+    if (actions.length > 0) await commit(actions);
+    return done;
   } finally {
     await lock.release();
   }

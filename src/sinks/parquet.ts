@@ -1,16 +1,6 @@
 import type { z } from 'zod';
 import { isOnceOf, SinkError, type Column, stoppedBy, type OutputColumn } from '../core/index.js';
-import {
-  type Landing,
-  LinkedRun,
-  RestCatalog,
-  OpenedRun,
-  runDateColumn,
-  sharedFormat,
-  StoreRun,
-  storeTable,
-  Table,
-} from '../lake/index.js';
+import { type Landing, RestCatalog, openLanding, OpenedRun, runDateColumn, sharedFormat, storeTable, Table } from '../lake/index.js';
 import { dayTemplate, isRemote } from '../store/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
@@ -105,10 +95,10 @@ async function landingOf(options: ParquetConfig, context: SinkContext): Promise<
   const shared = !catalog && !context.participant && (await sharedFormat(objects, context.stores));
   if (shared)
     throw new SinkError('E_SINK_FOREIGN', `${path} is published together with others; set publish: together, or choose another path`);
-  if (kind === 'plain' && !context.participant && !isRemote(path)) return LinkedRun.open(new Table(path), options, context);
   await catalog?.noteAt(objects);
-  const table = storeTable(objects, kind, catalog, context.participant);
-  return StoreRun.open(table, options, context, context.scratch ?? scratchFolder());
+  const isLinked = kind === 'plain' && !context.participant && !isRemote(path);
+  const table = isLinked ? new Table(path) : storeTable(objects, kind, catalog, context.participant);
+  return openLanding(table, options, context, context.scratch ?? scratchFolder());
 }
 
 /** Returns the fields that identify a row. @throws {SinkError} `E_SINK_KEY` if one does not reach the sink. */

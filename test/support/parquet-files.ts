@@ -1,11 +1,12 @@
 import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Row, Value } from '../../src/core/index.js';
 import type { OutputColumn } from '../../src/core/index.js';
 import type { Compression, Encoding } from '../../src/parquet/engine.js';
 import { engineNames, engines, loadEngine, type EngineName } from '../../src/parquet/index.js';
 import { closeVerified } from '../../src/lake/data-files.js';
-import { openDataFile } from '../../src/lake/linked-run.js';
 import { tableRuns, type Manifest } from '../../src/lake/index.js';
+import { PartialFile } from '../../src/store/index.js';
 import { Batch } from '../../src/vector/record-batch.js';
 import { FlatVector } from '../../src/vector/index.js';
 import { vectorOf } from './batches.js';
@@ -43,7 +44,8 @@ export async function fileOf(
     metadata: {},
     ...more,
   };
-  const file = await openDataFile(folder, `${name}-${String((counter += 1))}.parquet`, 0o600);
+  const path = join(folder, `${name}-${String((counter += 1))}.parquet`);
+  const file = await PartialFile.open(`${path}.partial`, path);
   const engine = await loadEngine(name);
   const encoder = await engine.open(file, columns, encoding);
   const sizes = [groupRows].flat();

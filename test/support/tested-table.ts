@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { expect } from '@jest/globals';
 import type { Row } from '../../src/core/index.js';
 import type { CatalogOptions } from '../../src/lake/iceberg/index.js';
-import { RestCatalog, RunLog, storeTable, verifyTable } from '../../src/lake/index.js';
+import { RestCatalog, RunLog, storeTable, tableAt, verifyTable } from '../../src/lake/index.js';
 import type { ParquetOptions, SinkWriter } from '../../src/sinks/index.js';
 import { parquetSink } from '../../src/sinks/parquet.js';
-import { objectsAt, sha256File, Stores, type ObjectStore, type ObjectStores } from '../../src/store/index.js';
+import { isRemote, objectsAt, sha256File, Stores, type ObjectStore, type ObjectStores } from '../../src/store/index.js';
 import { duckdb } from './duckdb.js';
 import { bucket, seaweedfs, warehouse } from './seaweedfs.js';
 import { column, elsewhere, recording, writeAll } from './sinks.js';
@@ -104,14 +104,13 @@ export class Tested {
   }
 
   async version() {
-    const version = await this.table.format.load();
-    if (version === undefined) throw new Error(`${this.path} is not a table`);
-    return version;
+    return (await tableAt(this.path, this.stores)).version();
   }
 
   /** The rows that readers of the current version see, as DuckDB reads its files. */
   async rows(): Promise<readonly string[]> {
-    const { files = [] } = (await this.table.format.load()) ?? {};
+    const isLinked = this.kind === 'plain' && !isRemote(this.path);
+    const { files = [] } = (isLinked ? await this.version() : await this.table.format.load()) ?? {};
     const copies = await temporaryFolder();
     const paths = files.map((_, index) => join(copies, `${index}.parquet`));
     for (const [index, { name }] of files.entries()) await this.objects.download(name, paths[index] ?? '');

@@ -5,10 +5,11 @@ import { PointerFormat } from '../../../src/lake/pointer.js';
 import { manifestKey } from '../../../src/lake/store-table.js';
 import { compactTests } from '../../contracts/compact.js';
 import { damagedTests } from '../../contracts/damaged.js';
-import { storeTableTests } from '../../contracts/store-tables.js';
+import { storeTableTests, tableTests } from '../../contracts/store-tables.js';
 import { here, rowsOf, Tested } from '../../support/tested-table.js';
 import { filesBelow } from '../../support/temporary.js';
 
+describe.each([['plain', 'folder'], ...here] as const)('a table (%s) in a %s', tableTests);
 describe.each(here)('a table (%s) in a %s', storeTableTests);
 describe.each([['plain', 'folder'], ...here] as const)('a table (%s) in a %s that is compacted', compactTests);
 describe.each([['plain', 'disk'], ...here] as const)('a table of five nights (%s) in a %s', damagedTests);
