@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { appendFile, copyFile, cp, link, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
-import { RunLog, tableRuns, verifyTable, type Manifest } from '../../../src/lake/index.js';
+import { RunLog, verifyTable, type Manifest } from '../../../src/lake/index.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
@@ -155,13 +155,6 @@ describe('verifyTable', () => {
     await expect(verifyTable(copy, { manifest: join(copy, part) })).rejects.toMatchObject({ code: 'E_SINK_RUN' });
   });
 
-  test('looks at a kept run by its name', async () => {
-    const path = await table();
-    await table({}, 'run-2', dirname(path));
-    expect(await verifyTable(path, { run: 'run-1' })).toMatchObject({ run: 'run-1', rows: 20, differences: [] });
-    expect(await verifyTable(path)).toMatchObject({ run: 'run-2', rows: 40, differences: [] });
-  });
-
   test('takes files that lack a column which came later', async () => {
     const path = await table();
     const more = [...columns, column('late')];
@@ -254,16 +247,6 @@ describe('verifyTable with the log of runs', () => {
     await expect(table({}, 'run-1', folder)).rejects.toMatchObject({ code: 'E_STATE_FOREIGN' });
     expect(await readdir(folder)).not.toContain('elsewhere');
   });
-});
-
-test('tableRuns tells the runs, the newest first, and which one readers see', async () => {
-  const folder = await temporaryFolder();
-  for (const run of ['run-1', 'run-2', 'run-3']) await table({}, run, folder);
-  const runs = await tableRuns(join(folder, 't'));
-  expect(runs.map(({ run, state, manifest }) => [run, state, manifest.rows])).toEqual([
-    ['run-3', 'published', 60],
-    ['run-2', 'kept', 40],
-  ]);
 });
 
 test.each([
