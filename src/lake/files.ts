@@ -35,7 +35,7 @@ export async function tableFiles(path: string, { stores = new Stores() }: TableA
   const { manifest } = (current && (await table.manifest(current))) ?? {};
   if (!current || !manifest) throw notATable(path);
   const places = newestFirst(files).map((file) => table.placeOf(file, current));
-  return { table: table.kind, ...columnsIn(manifest, files.some(isInFolder)), metadata, files: places };
+  return { table: table.format.kind, ...columnsIn(manifest, files.some(isInFolder)), metadata, files: places };
 }
 
 function isInFolder(file: LiveFile): boolean {

@@ -56,9 +56,7 @@ export interface FoundVersion extends TableVersion {
 export interface LakeTable {
   /** As users write it. */
   readonly path: string;
-  readonly kind: TableKind;
-  /** As in `TableFormat`. */
-  readonly together?: string | undefined;
+  readonly format: Pick<TableFormat, 'kind' | 'together'>;
   /**
    * Loads the current version.
    *

@@ -49,13 +49,14 @@ const acceptance = 'CURRENT';
  * The caller holds the lock of the table.
  *
  * @param to Default: the run that the published one replaced; never a later one.
- * @returns `from`, the run published until now (`undefined` if the link was lost), `evidence` that the manifest of `to` is unchanged, and the actions that
- * remain to be carried out.
+ * @returns `from`, the run published until now (`undefined` if the link was lost), `evidence` that the manifest of `to` is unchanged, and
+ * the actions that remain to be carried out.
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
  * @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster.
  */
 export async function rollBack(table: LakeTable, to: string | undefined, options: VerifyOptions) {
-  const { path, together } = table;
+  const { path } = table;
+  const { together } = table.format;
   if (together !== undefined)
     throw new SinkError('E_SINK_RUN', `${path} goes back with those that are published together with it: leadstream rollback ${together}`);
   const log = RunLog.at(options.stateDir);

@@ -35,8 +35,8 @@ export interface Publication {
 }
 
 /**
- * Returns the manifest of the run that a new one begins with. If that keeps files of the table, it vouches for them in its own manifest, so the earlier one is
- * compared with what its run committed, as in `verify`. A table that is not in the log of runs is trusted.
+ * Returns the manifest of the run that a new one begins with. If that keeps files of the table, it vouches for them in its own manifest,
+ * so the earlier one is compared with what its run committed, as in `verify`. A table that is not in the log of runs is trusted.
  *
  * @throws {GateError} `E_GATE_VERIFY`. @throws {SinkError} `E_SINK_FOREIGN`.
  */

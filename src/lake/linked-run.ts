@@ -38,9 +38,12 @@ export class LinkedRun implements Landing {
    * @throws {GateError} `E_GATE_VERIFY` when files to be kept are not what their run wrote.
    */
   static async open(table: Table, options: LandingOptions, context: LandingContext): Promise<LinkedRun> {
-    const before = await runBefore(table, options, context);
+    const { mode, permissions } = options;
+    const run = await table.published();
+    const before = await (run === undefined ? lost(table, mode, context) : manifestBefore(table, await table.version(), mode, context));
+    if (run !== undefined && mode !== 'replace') await table.refuseLinksIn(run);
     await removeDeadRuns(table);
-    return new LinkedRun(table, options, context, before, await table.makeRun(context.runId, options.permissions));
+    return new LinkedRun(table, options, context, before, await table.makeRun(context.runId, permissions));
   }
 
   get path(): string {
@@ -111,15 +114,6 @@ export class LinkedRun implements Landing {
   }
 }
 
-/** Finds the published run, and in a mode that keeps its files whether they are where its link leads. */
-async function runBefore(table: Table, options: Pick<LandingOptions, 'mode'>, context: LandingContext): Promise<Manifest | undefined> {
-  const run = await table.published();
-  if (run === undefined) return lost(table, options.mode, context);
-  const before = await manifestBefore(table, await table.version(), options.mode, context);
-  if (options.mode !== 'replace') await table.refuseLinksIn(run);
-  return before;
-}
-
 /**
  * Handles a missing link. If runs were published, it was lost, as in a backup without links. A run that replaces the whole table warns about it and
  * expires the newest of them, which is kept as after any run. A run that adds to the table is refused, because it cannot know what to add to.
@@ -129,8 +123,8 @@ async function lost(table: Table, mode: LandingOptions['mode'], { at, warn }: La
   if (runs.length === 0) return undefined;
   const said = `${at}: ${table.path} is no longer a link to a run, but ${table.runsFolder} has runs (${runs.join(', ')})`;
   if (mode !== 'replace') {
-    const remedy = `publish one of them again with leadstream rollback ${table.path} --to RUN, or remove ${table.runsFolder} to start a new table`;
-    throw new SinkError('E_SINK_RUN', `${said}; ${remedy}`);
+    const remedy = `publish one of them again with leadstream rollback ${table.path} --to RUN`;
+    throw new SinkError('E_SINK_RUN', `${said}; ${remedy}, or remove ${table.runsFolder} to start a new table`);
   }
   warn?.({ code: 'W_SINK_LINK', message: `${said}; the link is created again` });
   return (await table.runs()).find(({ isShown }) => isShown)?.manifest;

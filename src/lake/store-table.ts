@@ -3,7 +3,6 @@ import { newRunId, schema, SinkError } from '../core/index.js';
 import { type Action, jsonIn, type ObjectStore, ownFolder, sha256Text } from '../store/index.js';
 import type { CommittedRun, FoundVersion, LakeTable, LiveFile, TableFormat, TableVersion } from './format.js';
 import { manifestIn, type ManifestFile } from './manifest.js';
-import type { TableKind } from './partitions.js';
 import type { RunLog } from './run-log.js';
 
 const runsFolder = `${ownFolder}runs/`;
@@ -77,14 +76,6 @@ export class StoreTable implements LakeTable {
 
   get path(): string {
     return this.objects.root;
-  }
-
-  get kind(): TableKind {
-    return this.format.kind;
-  }
-
-  get together(): string | undefined {
-    return this.format.together;
   }
 
   placeOf({ name }: LiveFile): string {

@@ -51,7 +51,7 @@ type FoundRun = Awaited<ReturnType<Table['run']>>;
  * Only one run at a time works on a table: the caller holds its lock.
  */
 export class Table implements LakeTable {
-  readonly kind = 'plain';
+  readonly format = { kind: 'plain' } as const;
   readonly runsFolder: string;
 
   /** @param path Absolute path of the link. */
@@ -140,8 +140,8 @@ export class Table implements LakeTable {
   }
 
   /**
-   * Returns what is there of a run: its manifest, as far as it can be read, its data files that globs find (`shown`) and those that have expired (`kept`), and
-   * whether a link to it was drafted, but has not taken its place.
+   * Returns what is there of a run: its manifest, as far as it can be read, its data files that globs find (`shown`) and those that have
+   * expired (`kept`), and whether a link to it was drafted, but has not taken its place.
    */
   async run(run: string) {
     const { manifest } = await this.manifest({ run });
@@ -178,13 +178,13 @@ export class Table implements LakeTable {
       kept: committed(others.filter(({ isKept }) => isKept)),
       unfinished: committed(others.filter(({ isKept }) => !isKept)),
       files: runs.find(({ run }) => run === published)?.manifest?.files ?? [],
-      older: published !== undefined && wanted === undefined ? await this.older(published) : undefined,
+      older: published !== undefined && wanted === undefined ? await this.#older(published) : undefined,
       interrupted: runs.find((each) => isInterrupted(each, published))?.run,
     };
   }
 
   /** Says that the link is an older one, if it is. */
-  async older(published: string): Promise<string | undefined> {
+  async #older(published: string): Promise<string | undefined> {
     const [later] = await this.#publishedAfter(published);
     const remedy = `restore that link, or accept this one with leadstream rollback ${this.path} --to CURRENT`;
     return later && `run ${later} was published after run ${published}, to which ${this.path} leads; ${remedy}`;

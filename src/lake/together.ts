@@ -27,7 +27,7 @@ interface Announced {
   readonly change: TableChange | undefined;
 }
 
-/** One publication of several tables: each of the runs that write them waits with its commit until all are ready; the last one commits for all. */
+/** One publication of several tables: the runs that write them wait with their commits until all are ready; the last one commits for all. */
 export class Meeting {
   readonly #announced = new Map<string, Announced>();
   readonly #waiting = new Set<string>();
@@ -162,8 +162,8 @@ export class TogetherFormat extends SharedFormat {
 }
 
 /**
- * Lets the runs of several pipelines publish their tables together: each of them gets this object, and waits with its commit until all are ready. Each pipeline
- * takes part in a publication once; its next run begins another.
+ * Lets the runs of several pipelines publish their tables together: each of them gets this object, and waits with its commit until all
+ * are ready. Each pipeline takes part in a publication once; its next run begins another.
  *
  * @throws {LeadstreamError} `E_USAGE` if a pipeline is missing.
  *
