@@ -256,9 +256,7 @@ export async function prune(table: Table, published: string, keep: number): Prom
 /** Removes the remains of killed runs. */
 export async function removeDeadRuns(table: Table): Promise<void> {
   const withManifest = await table.runsWithManifest();
-  for (const run of await table.runIds()) {
-    if (!withManifest.includes(run)) await removeRun(table, run);
-  }
+  for (const run of await table.runIds()) if (!withManifest.includes(run)) await removeRun(table, run);
 }
 
 /** Removes a run that was not published, unless its folder contains foreign names. */
