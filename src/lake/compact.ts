@@ -9,7 +9,7 @@ import { DataFiles } from './data-files.js';
 import { openLanding, tableAt } from './formats.js';
 import { tableRuns } from './history.js';
 import type { Landing, Publication } from './landing.js';
-import { folderOf, type Manifest, type ManifestFile } from './manifest.js';
+import { folderOf, type Manifest, type ManifestFile, sumOf } from './manifest.js';
 import { partitionBy, textsIn } from './partitions.js';
 import type { Evidence, RunLog } from './run-log.js';
 import { differencesOf } from './verify.js';
@@ -116,7 +116,7 @@ async function compacted(
       throw new SinkError('E_SINK_VERIFY', `${at}: rows read back differ from those of the table`);
     const retained = before.files.filter((file) => !partitions.some((small) => small.includes(file)));
     const all = [...retained, ...added.map(({ partition: _partition, statistics: _statistics, ...file }) => file)];
-    const bytes = all.reduce((sum, file) => sum + file.bytes, 0);
+    const bytes = sumOf(all, 'bytes');
     const run = { run_id: runId, replaced: before.run_id, compacted: true, finished_at: new Date().toISOString(), files: all, bytes };
     const keys = before.keys && (await landing.keys());
     return {

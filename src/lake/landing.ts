@@ -1,7 +1,7 @@
 import { GateError, type OutputColumn, SinkError, type Warning } from '../core/index.js';
 import type { Action, FileContent, PartialFile } from '../store/index.js';
 import type { AddedFile, FieldIds, FoundVersion, LakeTable, PartitionField } from './format.js';
-import type { Manifest, ManifestFile, modes } from './manifest.js';
+import { type Manifest, type ManifestFile, type modes, sumOf } from './manifest.js';
 import type { TableKind } from './partitions.js';
 import type { RunLog } from './run-log.js';
 
@@ -60,8 +60,7 @@ export function withLive(manifest: Manifest, { files }: Pick<FoundVersion, 'file
   const known = new Map(manifest.files.map((file) => [file.name, file]));
   if (files.length === known.size && files.every(({ name }) => known.has(name))) return manifest;
   const { keys: _, ...rest } = manifest;
-  const bytes = files.reduce((total, file) => total + file.bytes, 0);
-  return { ...rest, bytes, files: files.map((file) => known.get(file.name) ?? { ...file }) };
+  return { ...rest, bytes: sumOf(files, 'bytes'), files: files.map((file) => known.get(file.name) ?? { ...file }) };
 }
 
 /**

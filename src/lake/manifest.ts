@@ -115,6 +115,10 @@ export function manifestIn(text: string): Manifest | undefined {
   return manifestShape().safeParse(jsonIn(text)).data;
 }
 
+export function sumOf(files: readonly Pick<ManifestFile, 'rows' | 'bytes'>[], what: 'rows' | 'bytes'): number {
+  return files.reduce((total, file) => total + file[what], 0);
+}
+
 /** Whether two runs of a table have the same rows, in files of the same content. */
 export function isRepeated(one: Manifest, other: Manifest): boolean {
   const contentOf = ({ schema, partition_by: by, partial, undeclared, files }: Manifest) =>

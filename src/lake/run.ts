@@ -6,7 +6,7 @@ import { DataFiles, type DataFilesOptions } from './data-files.js';
 import type { AddedFile } from './format.js';
 import { Appending, indexOf } from './keys.js';
 import type { Landing, LandingContext, LandingOptions, Mode } from './landing.js';
-import { folderOf, type Manifest, type ManifestFile, type Published, type RunFacts } from './manifest.js';
+import { folderOf, type Manifest, type ManifestFile, type Published, type RunFacts, sumOf } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
 
 /** How a run changes its table. */
@@ -128,9 +128,9 @@ class BegunRun {
     const added = await files.finish(landing.kind === 'plain' && stays([]).length === 0 ? partitioning.columns : undefined);
     const old = stays(added);
     if (options.mode === 'replace_partitions') await landing.checkRetained(old);
-    const rows = sum(added, 'rows');
+    const rows = sumOf(added, 'rows');
     return {
-      ...{ path: landing.path, rows, bytes: sum(added, 'bytes'), total: rows + sum(old, 'rows') },
+      ...{ path: landing.path, rows, bytes: sumOf(added, 'bytes'), total: rows + sumOf(old, 'rows') },
       ...{ unchanged: appending?.unchanged ?? 0, changed: appending?.changed ?? 0 },
       actions: (facts: RunFacts): Promise<readonly Action[]> =>
         landing.publish({
@@ -173,9 +173,9 @@ class BegunRun {
       mode: options.mode,
       replaced: before?.run_id,
       partition_by: [...partitioning.names],
-      rows: sum(all, 'rows'),
-      bytes: sum(all, 'bytes'),
-      run: { written: sum(added, 'rows'), unchanged: appending?.unchanged ?? 0, changed: appending?.changed ?? 0 },
+      rows: sumOf(all, 'rows'),
+      bytes: sumOf(all, 'bytes'),
+      run: { written: sumOf(added, 'rows'), unchanged: appending?.unchanged ?? 0, changed: appending?.changed ?? 0 },
       files: all,
       schema: columns.map((column) => ({ ...column })),
       keys: appending && keys && { columns: [...key], rows: appending.index.rows, ...keys },
@@ -224,8 +224,4 @@ function refuseTaken(at: string, inFiles: readonly OutputColumn[], partitions: r
 
 function namesOf(columns: readonly OutputColumn[]): readonly string[] {
   return columns.map(({ name }) => name);
-}
-
-function sum(files: readonly ManifestFile[], what: 'rows' | 'bytes'): number {
-  return files.reduce((total, file) => total + file[what], 0);
 }

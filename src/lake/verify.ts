@@ -11,7 +11,7 @@ import { withLive } from './landing.js';
 import { withCopy } from './store-run.js';
 import { keysKey, type StoreTable } from './store-table.js';
 import { RunLog, type Evidence } from './run-log.js';
-import { bookedRows, columnsIn, folderOf, manifestIn, type Manifest, type ManifestFile } from './manifest.js';
+import { bookedRows, columnsIn, folderOf, manifestIn, type Manifest, type ManifestFile, sumOf } from './manifest.js';
 import { encoded } from './partitions.js';
 import { entriesBelow, keptEnding, notATable, successName, type Table } from './table.js';
 
@@ -203,13 +203,12 @@ export async function differencesOf(path: string, file: ManifestFile, manifest: 
 
 function sumDifferences(manifest: Manifest): readonly string[] {
   const { rows, bytes, files, run, run_id: id } = manifest;
-  const sum = (of: readonly ManifestFile[], what: 'rows' | 'bytes') => of.reduce((total, file) => total + file[what], 0);
   const own = files.filter(({ written_by: by }) => by === id);
   const isCompacted = manifest.compacted === true || files.some(({ written_by: by }) => by === undefined);
   const sums = [
-    ['the manifest says', rows, 'row', sum(files, 'rows')],
-    ['the manifest says', bytes, 'byte', sum(files, 'bytes')],
-    ['the run wrote', run.written, 'row', sum(own, 'rows')],
+    ['the manifest says', rows, 'row', sumOf(files, 'rows')],
+    ['the manifest says', bytes, 'byte', sumOf(files, 'bytes')],
+    ['the run wrote', run.written, 'row', sumOf(own, 'rows')],
   ] as const;
   const wrong = sums.filter(([what, said, , found]) => said !== found && !(isCompacted && what === 'the run wrote'));
   const faults = wrong.map(([what, said, unit, found]) => `${what} ${amountOf(said, unit)}, but its files have ${amount(found)}`);
