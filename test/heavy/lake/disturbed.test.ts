@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from '@jest/globals';
 import { checkStore } from '../../../src/store/objects-at.js';
@@ -92,7 +93,7 @@ class Disturbed {
   /** What the store lacks of what versions name, and what it has that none needs. */
   async faults(): Promise<readonly string[]> {
     const { kind, path, table } = this.table;
-    const { current, kept = [], files = [], runs = [] } = (await table.format.load()) ?? {};
+    const { current, kept = [], files = [], runs = [], state } = (await table.format.load()) ?? {};
     const [keys, named] = [new Set(await this.table.keys()), new Set(files.map(({ name }) => name))];
     for (const run of current ? [current, ...kept] : []) {
       const { manifest, isUnchanged } = await table.manifest(run);
@@ -100,6 +101,9 @@ class Disturbed {
       for (const { name } of manifest.files) named.add(name);
       if (manifest.keys) named.add(`_leadstream/runs/${run.run}.keys.bin`);
     }
+    // Manifests of Iceberg stay as long as the current version has their files, whichever run wrote them.
+    const listed = kind === 'iceberg' ? inspect(state, { depth: null, maxArrayLength: null }) : '';
+    for (const key of keys) if (key.endsWith('.avro') && listed.includes(key)) named.add(key);
     // Files of a Delta table stay for a week, and the manifest of an expired run until the run after that.
     const isUnneeded = (key: string) => {
       const [run] = /run-\d{4}/.exec(key) ?? [];
