@@ -1,7 +1,18 @@
 import Sequencer from '@jest/test-sequencer';
 
 /** The rooms that take longest, in this order. One of them at the end would run alone, while the other workers are idle. */
-const first = ['heavy-lake-p-z', 'heavy-lake-o', 'heavy-lake-a-n', 'source', 'cli-m-z', 'unit', 'pipeline-a-h', 'lake-p-r', 'http'];
+const first = [
+  'heavy-lake-p-r',
+  'heavy-lake-s-z',
+  'heavy-lake-a-n',
+  'heavy-lake-o',
+  'source',
+  'cli-m-z',
+  'unit',
+  'pipeline-a-h',
+  'lake-p-r',
+  'http',
+];
 
 /** Begins with the rooms that take longest. */
 // oxlint-disable-next-line import/no-default-export -- jest takes what a module exports as default

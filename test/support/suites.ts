@@ -18,7 +18,8 @@ export const rooms: Readonly<Record<string, RegExp>> = {
   unit: /^unit\//,
   'heavy-lake-a-n': /^heavy\/lake\/[a-n]/,
   'heavy-lake-o': /^heavy\/lake\/o/,
-  'heavy-lake-p-z': /^heavy\/lake\/[p-z]/,
+  'heavy-lake-p-r': /^heavy\/lake\/[p-r]/,
+  'heavy-lake-s-z': /^heavy\/lake\/[s-z]/,
   'heavy-processes': /^heavy\/(cli|pipeline|source|store)\//,
 };
 

@@ -1,3 +1,3 @@
 import { runRoom } from '../support/suites.js';
 
-await runRoom('heavy-lake-p-z');
+await runRoom('heavy-lake-s-z');
