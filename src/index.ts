@@ -15,7 +15,7 @@ export {
   type Explanation,
 } from './plan/index.js';
 export {
-  explainRow,
+  traceRow,
   previewPipeline,
   recoverRuns,
   summaryOf,

@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util';
 import type { ArgumentsCamelCase, Argv } from 'yargs';
 import { itemAt, LeadstreamError, reasonOf, secretVariables, unknownName } from '../core/index.js';
 import type { ConnectOptions, Extensions, LoadOptions, Pipeline } from '../index.js';
-import { logLevels, type Console, type OutputStream, type Secrets } from './console.js';
+import { logLevels, type Console, type OutputStream, type KnownSecrets } from './console.js';
 
 export interface CommandContext {
   readonly console: Console;
@@ -62,7 +62,7 @@ export const repeated = { type: 'string', array: true, nargs: 1, default: [] as 
 
 export const textOrJson = { choices: ['text', 'json'] as const, default: 'text' as const };
 
-export const flag = { type: 'boolean', default: false } as const;
+export const toggle = { type: 'boolean', default: false } as const;
 
 export const pipelineFile = { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' } as const;
 
@@ -146,7 +146,7 @@ export function refuseUnknown(option: string, kind: string, words: readonly stri
 }
 
 /** `--columns lead_id,email`, or one by one. */
-export function listed(words: readonly string[]): readonly string[] {
+export function wordsIn(words: readonly string[]): readonly string[] {
   return words.flatMap((word) => word.split(',')).flatMap((word) => word.trim() || []);
 }
 
@@ -169,7 +169,7 @@ export function secretsIn(env: CommandContext['env']): readonly string[] {
 export function environmentOf(
   file: string | undefined,
   { env, cwd }: Pick<CommandContext, 'env' | 'cwd'>,
-  secrets: Secrets,
+  secrets: KnownSecrets,
 ): CommandContext['env'] {
   const added = file === undefined ? [] : Object.entries(readEnvFile(file, cwd)).filter(([name]) => !env[name]);
   // The AWS SDK looks nowhere else.

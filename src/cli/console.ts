@@ -16,12 +16,12 @@ export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 /** The values that must never be shown. A command adds those that it learns of. */
-export interface Secrets {
+export interface KnownSecrets {
   hide(values: readonly string[]): void;
   redact(text: string): string;
 }
 
-export function createSecrets(known: readonly string[] = []): Secrets {
+export function createSecrets(known: readonly string[] = []): KnownSecrets {
   const hidden = new Set(known);
   let redactor = createRedactor(hidden);
   return {
@@ -34,7 +34,7 @@ export function createSecrets(known: readonly string[] = []): Secrets {
 }
 
 /** Prints everything but data, to stderr. Removes credentials and control characters of terminals. */
-export interface Console extends Secrets {
+export interface Console extends KnownSecrets {
   readonly format: LogFormat;
   /** Most detailed level that is printed. */
   readonly level: LogLevel;
@@ -43,7 +43,7 @@ export interface Console extends Secrets {
   event(name: LogEvent, facts: object, words?: string | readonly string[]): void;
 }
 
-export function createConsole(format: LogFormat, most: LogLevel, { hide, redact }: Secrets, stream: NodeJS.WritableStream): Console {
+export function createConsole(format: LogFormat, most: LogLevel, { hide, redact }: KnownSecrets, stream: NodeJS.WritableStream): Console {
   function say(event: LogEvent, level: LogLevel, lines: readonly string[], facts: object): void {
     if (logLevels.indexOf(level) > logLevels.indexOf(most)) return;
     const time = new Date().toISOString();

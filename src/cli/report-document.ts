@@ -1,9 +1,9 @@
 import { version } from '../core/index.js';
 import type { FailedRunReport, Pipeline, RunReport } from '../index.js';
-import type { Observed } from './status.js';
+import type { RunObserver } from './status.js';
 
 /** What a report contains about one pipeline: unknown facts are left out, as for a run that never began. */
-export interface PipelineDocument extends Partial<Omit<FailedRunReport, 'pipeline'>>, Partial<Pick<Observed, 'requests' | 'stages'>> {
+export interface PipelineDocument extends Partial<Omit<FailedRunReport, 'pipeline'>>, Partial<Pick<RunObserver, 'requests' | 'stages'>> {
   readonly status: 'published' | 'failed' | 'closed' | 'not_run';
   readonly pipeline: string | undefined;
   readonly file?: string;
@@ -27,7 +27,7 @@ export function documentOf(
   pipeline: Pipeline | undefined,
   { status, ...how }: Pick<PipelineDocument, 'status' | 'exit' | 'error'>,
   report?: RunReport | FailedRunReport,
-  observed?: Observed,
+  observed?: RunObserver,
 ): PipelineDocument {
   const { baseUrl, limit, concurrency } = pipeline?.connection ?? {};
   return {

@@ -2,7 +2,7 @@ import { amount, amountOf, counted, origins, outcomes, printable } from '../core
 import type { PipelineDocument, ReportDocument } from './report-document.js';
 
 /** Renders a report as a self-contained page for people: no script, nothing from the network, and a policy that forbids both. */
-export function pageOf(document: ReportDocument): string {
+export function reportPage(document: ReportDocument): string {
   const pipelines = 'pipelines' in document ? document.pipelines : [document];
   return `<!doctype html>
 <!-- leadstream report -->

@@ -32,8 +32,8 @@ export class ReportFiles {
       try {
         // Credentials leave before anything is escaped: an escaped one would not be found.
         const redacted = JSON.parse(jsonOf(report, { redact: console.redact })) as ReportDocument;
-        const { pageOf } = await import('./report-page.js');
-        const content = /\.html?$/i.test(file) ? pageOf(redacted) : `${jsonOf(redacted, { indent: 2 })}\n`;
+        const { reportPage } = await import('./report-page.js');
+        const content = /\.html?$/i.test(file) ? reportPage(redacted) : `${jsonOf(redacted, { indent: 2 })}\n`;
         // A reader finds all of a report or none, even if the run is killed.
         const found = isRemote(path) ? undefined : await lstat(path);
         if (!found?.isFile()) await put(path, content, this.stores);

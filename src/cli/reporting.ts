@@ -3,7 +3,7 @@ import type { Pipeline, RunOptions, RunReport, Watcher } from '../index.js';
 import type { Console } from './console.js';
 import type { CommandContext } from './command.js';
 import { descriptionOf } from './failure.js';
-import { Observed, Status } from './status.js';
+import { RunObserver, Status } from './status.js';
 
 export type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' | 'allowPartial' | 'limiters' | 'sets'>;
 
@@ -16,7 +16,7 @@ export async function runAndReport(
   pipeline: Pipeline,
   context: CommandContext,
   options: RunFlags = {},
-  observed = new Observed(),
+  observed = new RunObserver(),
 ): Promise<RunReport> {
   const { console, signal, stdout, stderr } = context;
   const { failedRunOf, runPipeline, summaryOf } = await import('../index.js');

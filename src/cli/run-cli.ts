@@ -7,32 +7,32 @@ import { fetch } from './commands/fetch.js';
 import { init } from './commands/init.js';
 import { preview } from './commands/preview.js';
 import { run } from './commands/run.js';
-import { schema } from './commands/schema.js';
+import { schemaCommand } from './commands/schema.js';
 import { serve } from './commands/serve.js';
 import { tableCommands } from './commands/tables.js';
 import { test } from './commands/test.js';
 import { validate } from './commands/validate.js';
 import { catalogue, exitCodes, LeadstreamError, version } from '../core/index.js';
 import { commonOptions, environmentOf, secretsIn, type CommandContext, type Runner } from './command.js';
-import { createConsole, createSecrets, logFormatIn, print, type Secrets } from './console.js';
+import { createConsole, createSecrets, logFormatIn, print, type KnownSecrets } from './console.js';
 import { reportFailure } from './failure.js';
 
-export interface Surroundings extends Pick<CommandContext, 'env' | 'cwd' | 'stdout' | 'stderr' | 'signal'> {
-  readonly secrets?: Secrets;
+export interface CliOptions extends Pick<CommandContext, 'env' | 'cwd' | 'stdout' | 'stderr' | 'signal'> {
+  readonly secrets?: KnownSecrets;
 }
 
-const commands = [init, run, validate, doctor, explain, explainRow, preview, test, fetch, ...tableCommands, serve, schema, demo];
+const commands = [init, run, validate, doctor, explain, explainRow, preview, test, fetch, ...tableCommands, serve, schemaCommand, demo];
 
 /** Never throws and never ends the process. @returns The exit code; 130 when `signal` stopped the work, whichever signal it was. */
-export async function runCli(argv: readonly string[], surroundings: Surroundings): Promise<number> {
-  const { env, stdout, stderr, secrets = createSecrets(secretsIn(env)) } = surroundings;
+export async function runCli(argv: readonly string[], options: CliOptions): Promise<number> {
+  const { env, stdout, stderr, secrets = createSecrets(secretsIn(env)) } = options;
   // 1 until a command's work is done, or help is shown.
   let exit = 1;
 
   const runner: Runner = async ({ logFormat, logLevel, quiet, env: envFile }, work) => {
     const console = createConsole(logFormat, quiet ? 'error' : logLevel, secrets, stderr);
     try {
-      exit = await work({ ...surroundings, console, envFile, env: environmentOf(envFile, surroundings, secrets) });
+      exit = await work({ ...options, console, envFile, env: environmentOf(envFile, options, secrets) });
     } catch (error) {
       exit = reportFailure(console, error);
     }

@@ -6,7 +6,7 @@ import type { Metrics } from './metrics.js';
 import type { ReportFiles } from './report.js';
 import { documentOf, type PipelineDocument } from './report-document.js';
 import { leftByReader, runAndReport, type RunFlags } from './reporting.js';
-import { Observed } from './status.js';
+import { RunObserver } from './status.js';
 
 export interface BrokenFile {
   readonly file: string;
@@ -71,7 +71,7 @@ class Series {
   async run(pipeline: Pipeline): Promise<void> {
     if (this.#stopped) return;
     const { failedRunOf } = await import('../index.js');
-    const observed = new Observed();
+    const observed = new RunObserver();
     let document: PipelineDocument;
     try {
       const report = await runAndReport(pipeline, this.context, this.options, observed);

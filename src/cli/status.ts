@@ -23,7 +23,7 @@ interface RequestCounts extends Record<OperationEvent<'request'>['purpose'], num
 const mostStages = 100;
 
 /** For the report, the metrics and the status line. Memory is bounded, however long the run takes. */
-export class Observed {
+export class RunObserver {
   readonly requests: RequestCounts = { page: 0, probe: 0, find: 0, bytes: 0, retries: {} };
   /** The first hundred, in the order in which they began; stages may overlap. */
   readonly stages: Stage[] = [];
@@ -96,7 +96,7 @@ export class Status {
   readonly #stderr: OutputStream;
   #line = '';
 
-  constructor({ name, plan }: Pick<Pipeline, 'name' | 'plan'>, observed: Observed, { console, stderr, stdout }: StatusPlace) {
+  constructor({ name, plan }: Pick<Pipeline, 'name' | 'plan'>, observed: RunObserver, { console, stderr, stdout }: StatusPlace) {
     // Rows that are printed on the same terminal are progress enough.
     const isPrinted = stdout.isTTY === true && plan.sinks.some(({ definition }) => definition.prints);
     const isWanted = !isPrinted && (console.level === 'info' || console.level === 'debug');
@@ -134,7 +134,7 @@ export class Status {
   }
 }
 
-function statusLine({ current, requests }: Observed): string {
+function statusLine({ current, requests }: RunObserver): string {
   const { stage, rows, expected = 0, forMs } = current;
   const retries = sum(requests.retries);
   const share = rows && rows <= expected ? ` (${Math.floor((100 * rows) / expected)}%)` : '';

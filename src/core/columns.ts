@@ -171,7 +171,7 @@ export type Sensitivity = (typeof sensitivities)[number];
 export const sensitivities = ['plain', 'personal', 'secret'] as const;
 
 /** Marks columns as coming after a step that may repeat rows. */
-export function repeated(columns: readonly Column[]): readonly Column[] {
+export function markRepeated(columns: readonly Column[]): readonly Column[] {
   return columns.map((column) => ({ ...column, repeated: true }));
 }
 

@@ -6,7 +6,7 @@ export function defined<T extends object>(value: T): { [K in keyof T]?: NonNulla
 
 /** Returns whether a value is an object and no list. */
 export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isRecord(value) && !Array.isArray(value);
+  return isObject(value) && !Array.isArray(value);
 }
 
 /** Returns an object that has something for each of some names. */
@@ -15,7 +15,7 @@ export function byName<N extends string, T>(names: readonly N[], of: (name: N, i
   return Object.fromEntries(names.map((name, index) => [name, of(name, index)])) as { readonly [K in N]: T };
 }
 
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 

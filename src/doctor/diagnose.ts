@@ -6,7 +6,7 @@ import { defaults, bounds } from '../options/index.js';
 import { checkConnection, collectionIn, registryOf, type ConnectOptions } from '../source/index.js';
 import { checks, maxRequests, Probe } from './probe.js';
 import type { DiagnoseOptions, Diagnosis, DiagnosisFinding, Names, Result } from './probe.js';
-import { keyOf, type Credentials } from '../http/index.js';
+import { secretKeyOf, type Credentials } from '../http/index.js';
 
 const usualRate = 10;
 
@@ -115,7 +115,7 @@ async function findCredentials(probe: Probe, collections: readonly Collection[],
     const isProblem = [...tried.values()].every((failure) => failure && isDenied(failure));
     return [isProblem ? 'problem' : 'unknown', `${results}; check the key, and that the account has read access`];
   }
-  const wrongKey = { [keyOf(form.auth).field]: `wrong-${randomBytes(8).toString('hex')}` };
+  const wrongKey = { [secretKeyOf(form.auth).field]: `wrong-${randomBytes(8).toString('hex')}` };
   const wrong = await failureWith(probe, { ...form.auth, ...wrongKey }, collections);
   probe.use(form.auth);
   if (!wrong) return ['note', `${results}; a wrong key works, too: the service does not check credentials here`, form];

@@ -1,12 +1,12 @@
 import { defer, tap, type Observable } from 'rxjs';
 import { type Column, declaredTypes, sensitivities } from '../core/index.js';
-import { checkGiven, filledText, flag, listOf, object, oneOf, repeatsIn, standsTwice } from '../options/index.js';
+import { checkGiven, filledText, boolean, listOf, object, oneOf, repeatsIn, standsTwice } from '../options/index.js';
 import type { Check } from '../options/index.js';
 import type { Page } from './page.js';
 import { RowStream } from './row-stream.js';
 import { checkPage, type OpenedSource, type ReadFor } from './chain.js';
 
-const kinds = { name: filledText, original: filledText, type: oneOf(declaredTypes), cast: flag, sensitivity: oneOf(sensitivities) };
+const kinds = { name: filledText, original: filledText, type: oneOf(declaredTypes), cast: boolean, sensitivity: oneOf(sensitivities) };
 const list = listOf(object(kinds, Object.keys(kinds), 'open'), 1);
 
 /** Checks for the columns of rows given by a program: a list that is not empty, without repeated names. */

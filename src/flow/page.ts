@@ -1,5 +1,5 @@
 import { defer, Observable, type MonoTypeOperatorFunction, type OperatorFunction, type Subscriber } from 'rxjs';
-import { isRecord, type Row, StepError } from '../core/index.js';
+import { isObject, type Row, StepError } from '../core/index.js';
 import { kindOf } from '../options/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 
@@ -95,7 +95,7 @@ export function withRows<T>({ number, lease }: Page<unknown>, rows: readonly T[]
 export function batchOf<T extends Row>(page: Page<T>): RecordBatch {
   if (isBatchPage(page)) return page.batch;
   const { number, rows } = page;
-  const wrong = rows.findIndex((row: unknown) => !isRecord(row) || Array.isArray(row) || row instanceof Promise);
+  const wrong = rows.findIndex((row: unknown) => !isObject(row) || Array.isArray(row) || row instanceof Promise);
   if (wrong >= 0)
     throw new StepError('E_STEP_CONFIG', `page ${number}: row ${wrong + 1} must be an object with fields, not ${kindOf(rows[wrong])}`);
   return batchFromRows(rows);
@@ -103,7 +103,7 @@ export function batchOf<T extends Row>(page: Page<T>): RecordBatch {
 
 export function isPage(value: unknown): value is Page {
   if (value instanceof BatchPage) return true;
-  return isRecord(value) && Array.isArray(value.rows) && isRecord(value.lease) && typeof value.lease.release === 'function';
+  return isObject(value) && Array.isArray(value.rows) && isObject(value.lease) && typeof value.lease.release === 'function';
 }
 
 export function withLease<T>(page: Page<T>, lease: Lease): Page<T> {

@@ -1,4 +1,4 @@
-import { declaredTypes, isRecord, LeadstreamError, sensitivities, StepError, strictest, whatWasThrown } from '../core/index.js';
+import { declaredTypes, isObject, LeadstreamError, sensitivities, StepError, strictest, whatWasThrown } from '../core/index.js';
 import type { Column, DeclaredType, Row, Sensitivity, Value, ValueOf } from '../core/index.js';
 import { check, checkGiven, kindOf, object, oneOf, type Check } from '../options/index.js';
 import { fieldOf, FlatVector, ownValue, RecordBatch } from '../vector/index.js';
@@ -54,7 +54,7 @@ export function keepRows<T>(page: Page<T>, condition: (row: T) => boolean, at: s
 }
 
 export function refusedPromise(result: unknown): Refused | undefined {
-  return isRecord(result) && typeof result.then === 'function'
+  return isObject(result) && typeof result.then === 'function'
     ? { what: 'returned a promise', remedy: 'a step does not wait for it; mapAsync does' }
     : undefined;
 }
@@ -95,15 +95,15 @@ export type NamedColumns = Readonly<Record<string, Declared<DeclaredType>>>;
 const type = oneOf(declaredTypes);
 const detailed = object({ type, sensitivity: oneOf(sensitivities) }, ['type']);
 
-const byName = check("a map of names to types, like { euro: 'decimal' }", (value) => isRecord(value) && !Array.isArray(value));
+const byName = check("a map of names to types, like { euro: 'decimal' }", (value) => isObject(value) && !Array.isArray(value));
 
 /** Checks for columns by name, as declared for functions that create them. */
 export const declaredColumns: Check = (value, place) => {
   const wrong = byName(value, place);
-  if (wrong.length > 0 || !isRecord(value)) return wrong;
+  if (wrong.length > 0 || !isObject(value)) return wrong;
   return Object.entries(value).flatMap(([name, one]) =>
     /^(?!__proto__$)[a-z_][a-z0-9_]*$/.test(name)
-      ? (isRecord(one) ? detailed : type)(one, `${place}.${name}`)
+      ? (isObject(one) ? detailed : type)(one, `${place}.${name}`)
       : [`${place}: a column name may contain only a-z, 0-9 and _, unlike '${name}'`],
   );
 };
@@ -198,5 +198,5 @@ const kinds: Readonly<Record<DeclaredType, { readonly words: string; holds(value
 };
 
 export function isRow(value: unknown): value is Row {
-  return isRecord(value) && !Array.isArray(value) && !(value instanceof Date);
+  return isObject(value) && !Array.isArray(value) && !(value instanceof Date);
 }

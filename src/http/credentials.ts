@@ -80,7 +80,7 @@ export function accountOf(credentials: Credentials): Readonly<Record<string, str
  * Returns the key, the only value that texts are searched for: the user id, which may be a small number, is withheld by its places instead.
  * `problem`: it is too short, or has quotes or white space around it that came from where it is stored.
  */
-export function keyOf(credentials: Credentials) {
+export function secretKeyOf(credentials: Credentials) {
   const { fields, values } = placed(credentials);
   const keys = Object.entries(fields).filter(([, { privacy }]) => privacy === 'secret');
   const [field, { problem }] = itemAt(keys, 0);

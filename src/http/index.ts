@@ -2,4 +2,4 @@ export * from './credentials.js';
 export { proxyFor, proxyIn, proxyProblem, proxySecrets } from './proxy.js';
 export { RateLimiters } from './pacer.js';
 export { createRequests, discreet, exchange, openTransport, type RequestDescription, type RetryPolicy } from './requests.js';
-export type { Answer, OwnAgents, Target, Transport, TransportOptions } from './transport.js';
+export type { HttpAnswer, OwnAgents, Target, Transport, TransportOptions } from './transport.js';

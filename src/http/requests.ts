@@ -5,7 +5,7 @@ import { eventError, type Events, type RequestBegun, type RequestDone } from '..
 import { defaults, maxTimerMs } from '../options/index.js';
 import { RateLimiter } from './pacer.js';
 import { proxyFor } from './proxy.js';
-import type { Answer, Target, Transport, TransportOptions } from './transport.js';
+import type { HttpAnswer, Target, Transport, TransportOptions } from './transport.js';
 
 export interface RequestOptions {
   readonly concurrency: number;
@@ -21,14 +21,14 @@ export interface RequestOptions {
 export type RequestDescription = Omit<RequestBegun, 'attempt'>;
 
 /** Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again. */
-type Read<A extends Answer> = <T>(
+type Read<A extends HttpAnswer> = <T>(
   target: Target,
   decode: (label: string, answer: A) => T,
   facts: () => RequestDescription,
 ) => Observable<T>;
 
 /** Returns the function that makes the requests to one service, which share pace, throttle and retries. */
-export function createRequests<A extends Answer>(transport: Transport<A>, options: RequestOptions): Read<A> {
+export function createRequests<A extends HttpAnswer>(transport: Transport<A>, options: RequestOptions): Read<A> {
   const { events, limiter = new RateLimiter() } = options;
   const throttle = createThrottle(options.concurrency);
 
@@ -184,7 +184,7 @@ export interface Exchange extends Pick<Target, 'label' | 'post' | 'reasonIn'>, P
 }
 
 /** Makes a request as to the service. Status 404 is an answer. @throws {SourceError} With the status, for a refusal. */
-export async function exchange({ url, attempts, proxy: given, headers, attemptMs, signal, ...target }: Exchange): Promise<Answer> {
+export async function exchange({ url, attempts, proxy: given, headers, attemptMs, signal, ...target }: Exchange): Promise<HttpAnswer> {
   const base = new URL(url);
   const { origin, pathname, search } = base;
   base.pathname = base.search = base.hash = '';

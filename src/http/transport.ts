@@ -52,13 +52,13 @@ export interface Target {
 }
 
 /** An answer with status 200, or with one that means "none": 204, and 404, which also means "not here". */
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number;
   readonly body: Uint8Array;
   readonly link?: string | undefined;
 }
 
-export interface Transport<A extends Answer = Answer> {
+export interface Transport<A extends HttpAnswer = HttpAnswer> {
   /** Makes one request. Unsubscribing aborts it. */
   get(target: Target): Observable<A>;
   /** Closes the connections and resolves when they are gone. Call it only when nothing is subscribed any more. */
@@ -127,7 +127,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   }
 
   return {
-    get: (target: Target): Observable<Answer> =>
+    get: (target: Target): Observable<HttpAnswer> =>
       new Observable((subscriber) => {
         const abort = new AbortController();
         let settled = false;

@@ -10,7 +10,7 @@ export class RepeatedName extends Error {}
  *
  * @throws {RepeatedName} If a name in the pointer occurs more than once in its object; `mayRepeat` allows that for equal values.
  */
-export function placeOf(json: Uint8Array, segments: readonly string[], mayRepeat = false): Uint8Array | undefined {
+export function bytesAt(json: Uint8Array, segments: readonly string[], mayRepeat = false): Uint8Array | undefined {
   const body = bufferOf(json);
   let [start, end] = [afterSpace(body, 0), body.length];
   for (const segment of segments) {
@@ -21,9 +21,9 @@ export function placeOf(json: Uint8Array, segments: readonly string[], mayRepeat
   return json.subarray(start, end);
 }
 
-/** Returns the value at a JSON pointer, in a valid JSON document; `undefined` if there is none. @throws {RepeatedName} As `placeOf`. */
+/** Returns the value at a JSON pointer, in a valid JSON document; `undefined` if there is none. @throws {RepeatedName} As `bytesAt`. */
 export function valueAt(json: Uint8Array, segments: readonly string[], mayRepeat = false): JsonValue | undefined {
-  const place = placeOf(json, segments, mayRepeat);
+  const place = bytesAt(json, segments, mayRepeat);
   if (place === undefined) return undefined;
   const value = bufferOf(place);
   if (value[0] === ascii.quote) return JSON.parse(value.toString('utf8')) as string;
@@ -97,7 +97,7 @@ export function segmentsOf(pointer: string): readonly string[] {
 export function without(json: string, [name, ...inner]: readonly string[]): string | undefined {
   if (name === undefined) return undefined;
   const bytes = Buffer.from(json);
-  const place = placeOf(bytes, [name], true);
+  const place = bytesAt(bytes, [name], true);
   if (place === undefined) return json;
   const left = without(Buffer.from(place).toString(), inner);
   const record = readJson(bytes);

@@ -12,7 +12,7 @@ import type { Landing, Publication } from './landing.js';
 import { folderOf, type Manifest, type ManifestFile, sumOf } from './manifest.js';
 import { partitionBy, textsIn } from './partitions.js';
 import type { Evidence, RunLog } from './run-log.js';
-import { differencesOf } from './verify.js';
+import { manifestDifferences } from './verify.js';
 
 /** Files with fewer bytes are small. One that is written ends with the row group that reaches them. */
 const smallBytes = 128 * 1024 * 1024;
@@ -91,7 +91,7 @@ async function compacted(
     valuesOf: (folder) => (kind === 'iceberg' ? by.valuesOf(folder) : textsIn(folder)),
   });
   const add = async (file: ManifestFile, path: string) => {
-    const [difference] = await differencesOf(path, file, before);
+    const [difference] = await manifestDifferences(path, file, before);
     if (difference !== undefined) throw new GateError('E_GATE_VERIFY', `${at}: ${difference}`);
     const elements = (await footerOf(path))?.schema.slice(1) ?? [];
     for await (const rows of readGroups(path)) {

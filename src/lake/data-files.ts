@@ -1,6 +1,6 @@
 import { SinkError, type OutputColumn, type Value, itemAt } from '../core/index.js';
 import {
-  faultOf,
+  footerFault,
   footerOf,
   statisticsOf,
   type Encoding,
@@ -202,7 +202,7 @@ export class DataFiles {
 export async function closeVerified(file: PartialFile, expected: Omit<Expected, 'bytes'>) {
   await file.close();
   const footer = await footerOf(file.path);
-  const fault = footer ? faultOf(footer, { ...expected, bytes: file.bytes }) : 'the footer cannot be read';
+  const fault = footer ? footerFault(footer, { ...expected, bytes: file.bytes }) : 'the footer cannot be read';
   if (!footer || fault !== undefined) throw new SinkError('E_SINK_VERIFY', `${file.path}: ${fault}`);
   if ((await sha256File(file.path)) !== file.content.sha256)
     throw new SinkError('E_SINK_VERIFY', `${file.path}: the bytes read back differ from those written`);

@@ -3,7 +3,7 @@ import { checkUsage } from '../options/index.js';
 import { Stores } from '../store/index.js';
 import type { LiveFile } from './format.js';
 import { accessTaken, type TableAccess, tableAt } from './formats.js';
-import { columnsIn, folderOf, type ManifestFile } from './manifest.js';
+import { fileColumns, folderOf, type ManifestFile } from './manifest.js';
 import type { TableKind } from './partitions.js';
 import { notATable } from './table.js';
 
@@ -35,7 +35,7 @@ export async function tableFiles(path: string, { stores = new Stores() }: TableA
   const { manifest } = (current && (await table.manifest(current))) ?? {};
   if (!current || !manifest) throw notATable(path);
   const places = newestFirst(files).map((file) => table.placeOf(file, current));
-  return { table: table.format.kind, ...columnsIn(manifest, files.some(isInFolder)), metadata, files: places };
+  return { table: table.format.kind, ...fileColumns(manifest, files.some(isInFolder)), metadata, files: places };
 }
 
 function isInFolder(file: LiveFile): boolean {

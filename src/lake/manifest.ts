@@ -36,7 +36,7 @@ export function folderOf({ name, folder }: { readonly name: string; readonly fol
 }
 
 /** The columns in files and in names of folders, as readers see them. Files of Iceberg, and files without rows, have all. */
-export function columnsIn({ schema: all, partition_by: by, table }: Manifest, hasFolders: boolean) {
+export function fileColumns({ schema: all, partition_by: by, table }: Manifest, hasFolders: boolean) {
   if (table === 'iceberg') return { columns: all, folders: [] };
   const columns = all.filter(({ field }) => !by.includes(field));
   const folders = by.map((field) => ({ name: field, type: all.find((column) => column.field === field)?.type ?? 'date' }));

@@ -11,7 +11,7 @@ import {
   type LinkAction,
   type RenameAction,
   removeFile,
-  runsOf,
+  runsFolderOf,
   unlessMissing,
 } from '../store/index.js';
 import type { CommittedRun, FoundVersion, LakeTable, LiveFile } from './format.js';
@@ -56,7 +56,7 @@ export class Table implements LakeTable {
 
   /** @param path Absolute path of the link. */
   constructor(readonly path: string) {
-    this.runsFolder = runsOf(path);
+    this.runsFolder = runsFolderOf(path);
   }
 
   folder(run: string): string {

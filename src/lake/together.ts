@@ -14,7 +14,7 @@ export interface Together {
 
 /** A run of a pipeline whose tables are published together with others. */
 export interface Participant {
-  readonly meeting: Meeting;
+  readonly meeting: CommitBarrier;
   /** Of the run, without its deadline: other tables may take longer. */
   readonly signal: AbortSignal | undefined;
 }
@@ -28,7 +28,7 @@ interface Announced {
 }
 
 /** One publication of several tables: the runs that write them wait with their commits until all are ready; the last one commits for all. */
-export class Meeting {
+export class CommitBarrier {
   readonly #announced = new Map<string, Announced>();
   readonly #waiting = new Set<string>();
   readonly #end: Promise<PointerState>;
@@ -174,7 +174,7 @@ export class TogetherFormat extends SharedFormat {
  */
 export class TableSets {
   /** The newest meeting of each set, and the pipelines that have come to it. */
-  readonly #meetings = new Map<string, { readonly meeting: Meeting; readonly come: Set<string> }>();
+  readonly #meetings = new Map<string, { readonly meeting: CommitBarrier; readonly come: Set<string> }>();
   /** Called when a run waits for others. */
   held: () => void = () => undefined;
 
@@ -185,14 +185,14 @@ export class TableSets {
   }
 
   /** Returns the meeting for the next run of a pipeline. */
-  at({ folder, tables }: Together, pipeline: string, stores: ObjectStores): Meeting {
+  at({ folder, tables }: Together, pipeline: string, stores: ObjectStores): CommitBarrier {
     const set = JSON.stringify([folder, ...tables]);
     const newest = this.#meetings.get(set);
     if (newest && !newest.come.has(pipeline)) {
       newest.come.add(pipeline);
       return newest.meeting;
     }
-    const meeting = new Meeting(new Pointer(stores.at(folder, 0o644), tables), () => this.held());
+    const meeting = new CommitBarrier(new Pointer(stores.at(folder, 0o644), tables), () => this.held());
     this.#meetings.set(set, { meeting, come: new Set([pipeline]) });
     return meeting;
   }

@@ -11,7 +11,7 @@ import { withLive } from './landing.js';
 import { withCopy } from './store-run.js';
 import { keysKey, type StoreTable } from './store-table.js';
 import { RunLog, type Evidence } from './run-log.js';
-import { bookedRows, columnsIn, folderOf, manifestIn, type Manifest, type ManifestFile, sumOf } from './manifest.js';
+import { bookedRows, fileColumns, folderOf, manifestIn, type Manifest, type ManifestFile, sumOf } from './manifest.js';
 import { encoded } from './partitions.js';
 import { entriesBelow, keptEnding, notATable, successName, type Table } from './table.js';
 
@@ -115,7 +115,7 @@ async function storedDifferences(table: StoreTable, manifest: Manifest, folder =
   try {
     for (const file of manifest.files) {
       if (!sizes.has(file.name)) differences.push(`${file.name} is missing`);
-      else differences.push(...(await withCopy(table, file.name, scratch, (path) => differencesOf(path, file, manifest))));
+      else differences.push(...(await withCopy(table, file.name, scratch, (path) => manifestDifferences(path, file, manifest))));
     }
   } finally {
     await scratch.remove();
@@ -139,7 +139,7 @@ async function compare(folder: string, manifest: Manifest, ending: string): Prom
   for (const file of manifest.files) {
     // A file behind a link is somewhere else.
     if (entries.get(file.name + ending) !== 'file') differences.push(`${file.name} is missing`);
-    else differences.push(...(await differencesOf(join(folder, file.name + ending), file, manifest)));
+    else differences.push(...(await manifestDifferences(join(folder, file.name + ending), file, manifest)));
   }
   if (manifest.success_file) {
     const size = entries.get(successName) === 'file' ? (await stat(join(folder, successName))).size : undefined;
@@ -193,7 +193,7 @@ async function oneFileTwice(folder: string, { files }: Manifest, ending: string)
   return differences;
 }
 
-export async function differencesOf(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {
+export async function manifestDifferences(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {
   const { name, bytes, sha256 } = file;
   const { size } = await stat(path);
   if (size !== bytes) return [`${name} has ${amountOf(size, 'byte')}, but the manifest says ${amount(bytes)}`];
@@ -236,7 +236,7 @@ async function footerDifferences(path: string, file: ManifestFile, manifest: Man
   const footer = await footerOf(path);
   if (footer && by === undefined) return footer.num_rows === BigInt(rows) ? [] : [`${name} has another number of rows than the table says`];
   if (!footer) return [`${name} has no Parquet footer`];
-  const { columns: all }: Pick<Expected, 'columns'> = columnsIn(manifest, folderOf(file) !== '');
+  const { columns: all }: Pick<Expected, 'columns'> = fileColumns(manifest, folderOf(file) !== '');
   // A file written by an earlier run may lack columns added later, and have them in another order.
   const found = () => footer.schema.slice(1).flatMap((element) => all.find((column) => column.name === element.name) ?? []);
   const fault = contentFault(footer, { rows, columns: by === manifest.run_id ? all : found() });

@@ -24,9 +24,9 @@ function isWithin(value: unknown, { min = -Infinity, max = Number.MAX_VALUE, abo
   return typeof value === 'number' && value >= min && value <= max && value > above && (!whole || Number.isSafeInteger(value));
 }
 
-export const flag = check('true or false', (value) => typeof value === 'boolean');
+export const boolean = check('true or false', (value) => typeof value === 'boolean');
 export const callable = check('a function', (value) => typeof value === 'function');
-export const text = check('a text', (value) => typeof value === 'string');
+export const anyText = check('a text', (value) => typeof value === 'string');
 export const filledText = check('a text that is not empty', (value) => typeof value === 'string' && value !== '');
 export const abortSignal = check('an AbortSignal', (value) => value instanceof AbortSignal);
 export const anyObject = check('an object', isMap);
@@ -45,7 +45,7 @@ export function listOf(item: Check, least: 0 | 1 = 0): Check {
 }
 
 export function texts(least: 0 | 1 = 0): Check {
-  return listOf(text, least);
+  return listOf(anyText, least);
 }
 
 /** Checks a value with a function that describes the problem, or returns `undefined` if there is none. */

@@ -6,7 +6,7 @@ export const compressions = ['zstd', 'snappy', 'gzip', 'none'] as const;
 export type Compression = (typeof compressions)[number];
 
 /** A column by which the rows of every row group are sorted; nulls come last. */
-export interface SortKey {
+export interface OrderBy {
   readonly column: string;
   readonly descending: boolean;
 }
@@ -15,7 +15,7 @@ export interface SortKey {
 export interface Encoding {
   readonly compression: Compression;
   /** The order within row groups, as recorded in the footer. Sorting is up to the caller. */
-  readonly sortedBy: readonly SortKey[];
+  readonly sortedBy: readonly OrderBy[];
   readonly metadata: Readonly<Record<string, string>>;
   /** Ids of columns, by their names in files; only `arrow` can write them. Default: none. */
   readonly fieldIds?: ReadonlyMap<string, number>;
@@ -33,7 +33,7 @@ export interface GroupPlan {
   /** Bytes of text in UTF-8 that complete it, however few rows there are. */
   readonly text: number;
   /** Applied when the rows are taken; rows with equal keys keep their order. */
-  readonly sortedBy: readonly SortKey[];
+  readonly sortedBy: readonly OrderBy[];
   /** Whether thousands of row groups of a few rows each may be pending at a time. */
   readonly many: boolean;
 }

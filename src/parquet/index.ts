@@ -1,7 +1,7 @@
 import type { Compression, ParquetEngine } from './engine.js';
 
 export { type ByteTarget, codecs, compressions, type Encoding, type ParquetEncoder, type ParquetEngine, type RowGroup } from './engine.js';
-export { contentFault, type Expected, faultOf, footerOf, readExactGroups, readGroups } from './read.js';
+export { contentFault, type Expected, footerFault, footerOf, readExactGroups, readGroups } from './read.js';
 export { statisticsOf, type ColumnStatistics } from './statistics.js';
 
 /** All engines with their codecs, the default ones first. */

@@ -25,7 +25,7 @@ export async function footerOf(path: string): Promise<FileMetaData | undefined> 
 const exactTexts = { stringFromBytes: (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('utf8') };
 
 /** Describes how a footer differs from what was written; `undefined` if it is correct. */
-export function faultOf(footer: FileMetaData, expected: Expected): string | undefined {
+export function footerFault(footer: FileMetaData, expected: Expected): string | undefined {
   return contentFault(footer, expected) ?? chunkFault(footer, expected);
 }
 

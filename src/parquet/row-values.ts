@@ -1,6 +1,6 @@
 import { itemAt, SinkError, type Value, type OutputColumn } from '../core/index.js';
 import { comparing, type Compare, type Batch } from '../vector/index.js';
-import { type GroupPlan, RowGroup, type SortKey } from './engine.js';
+import { type GroupPlan, RowGroup, type OrderBy } from './engine.js';
 
 export interface ValueBatch {
   readonly rows: number;
@@ -57,7 +57,7 @@ export class RowValues<G> extends RowGroup<G> {
   }
 }
 
-function orderOf({ column, descending }: SortKey, columns: readonly OutputColumn[]): { readonly index: number; readonly compare: Compare } {
+function orderOf({ column, descending }: OrderBy, columns: readonly OutputColumn[]): { readonly index: number; readonly compare: Compare } {
   const index = columns.findIndex(({ name }) => name === column);
   const type = columns[index]?.type;
   if (!type) throw new SinkError('E_SINK_VALUE', `there is no column ${column} to sort by`);

@@ -8,7 +8,7 @@ import type { PathNames } from '../store/index.js';
 import { outputAt } from '../sinks/index.js';
 import { collectionOf, collectionShape, tiesOf } from '../source/index.js';
 import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape, type Plan } from './plan.js';
-import { connectionOf } from './connection.js';
+import { connectionIn } from './connection.js';
 import { References, referenceSource, type ReferenceSource } from './references.js';
 import { type Definitions, definitionsWith, type LoadOptions } from './definitions.js';
 import { type Path, type SpecDocument, parseSpecDocuments } from './document.js';
@@ -53,7 +53,7 @@ async function checkDocument(document: SpecDocument, { from, references, definit
   const own = ownCollections(resolved, problem);
   const registry = own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
   const plan = registry && (await planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry }, issues));
-  const connection = shape && connectionOf(shape.service, env, issues);
+  const connection = shape && connectionIn(shape.service, env, issues);
   const hooks = shape && hooksOf(shape, env, issues);
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, { baseDir, pipeline });
   const outputs = outputsOf(chain, rejects);
@@ -229,7 +229,7 @@ export function collectionsIn(text: string, file: string, options: LoadOptions):
     const issues = new IssueList(document, references.redact, false);
     const resolved = references.resolved({ collections: getIn(document.value, ['collections']) }, issues);
     const own = ownCollections(resolved, issues.problem) ?? [];
-    if (issues.all.length > 0) throw failureOf(file, issues.all);
+    if (issues.all.length > 0) throw specErrorOf(file, issues.all);
     return own;
   });
   return [...new Map(found.map((collection) => [collection.name, collection])).values()];
@@ -248,7 +248,7 @@ function refuseClashes({ outputs, issues }: Checked, taken: readonly { path: str
   for (const { place, message } of clashes.filter(({ place }) => place[0] === 'to' || clashes.length === 1)) issues.problem(place, message);
 }
 
-export function failureOf(file: string, issues: readonly Issue[], pipelines: readonly Checked[] = []): SpecError {
+export function specErrorOf(file: string, issues: readonly Issue[], pipelines: readonly Checked[] = []): SpecError {
   const code = issues.every((issue) => issue.code === 'E_SPEC_REFERENCE') ? 'E_SPEC_REFERENCE' : 'E_SPEC_INVALID';
   const names = pipelines.flatMap(({ name }) => name ?? []);
   return new SpecError(code, file, issues, names);

@@ -1,6 +1,6 @@
 import { defined, warnProcess, wrongOption } from '../core/index.js';
 import { addressProblem } from '../options/index.js';
-import { keyOf, proxyIn, type Credentials } from '../http/index.js';
+import { secretKeyOf, proxyIn, type Credentials } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
 import type { IssueList } from './issues.js';
 import type { Environment } from './references.js';
@@ -46,11 +46,11 @@ function accountIn(env: Environment): Account | { readonly missing: string } | {
  * Returns the connection described by a pipeline file. Address and account both come either from the file or from the environment: an
  * account of the environment is never sent to an address of the file.
  */
-export function connectionOf(service: ServiceSpec | undefined, env: Environment, issues: IssueList): ConnectOptions | undefined {
+export function connectionIn(service: ServiceSpec | undefined, env: Environment, issues: IssueList): ConnectOptions | undefined {
   const isOfFile = service?.base_url !== undefined || service?.auth !== undefined;
   const reached = isOfFile ? accountOf(service, issues) : accountFrom(env, issues);
   if (reached === undefined) return undefined;
-  const { field, problem: flaw } = keyOf(reached.auth);
+  const { field, problem: flaw } = secretKeyOf(reached.auth);
   if (flaw !== undefined && isOfFile) issues.problem(['service', 'auth', field], `the key ${flaw}`);
   else if (flaw !== undefined) issues.referenceProblem([], `the ${field} in the environment ${flaw}`);
   const { proxy, problem, warning } = proxyIn(reached.baseUrl, env);

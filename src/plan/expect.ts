@@ -55,7 +55,7 @@ type ExpectGate = {
 } & (
   | {
       readonly judges: 'rows';
-      readonly open: (columns: readonly Column[]) => readonly Check[];
+      readonly open: (columns: readonly Column[]) => readonly Gate[];
     }
   | {
       readonly judges: 'outputs';
@@ -72,7 +72,7 @@ interface Named {
   readonly onKey?: true;
 }
 
-export interface Check {
+export interface Gate {
   /** Name in files and reports, below `expect`. */
   readonly gate: string;
   observe(batch: RecordBatch): void;
@@ -143,7 +143,7 @@ export function checkExpect(
   }
 }
 
-function checkCount(fewest: number): Check {
+function checkCount(fewest: number): Gate {
   const problem = (rows: number) => `expect.min_rows: expected at least ${amountOf(fewest, 'row')}, found ${amount(rows)}`;
   return { gate: 'min_rows', observe: () => {}, refuse: (rows) => (rows >= fewest ? undefined : problem(rows)) };
 }
@@ -157,7 +157,7 @@ function refusedChange(most: number, way: 'smaller' | 'bigger', { at, total, ear
   return `${at}: expect.${gate}: the output may be at most ${percent(most, 10)} ${way} than the last run's, ${found}${remedy}`;
 }
 
-function checkNulls(name: string, gate: string, most: Tolerance): Check {
+function checkNulls(name: string, gate: string, most: Tolerance): Gate {
   let empty = 0;
   return {
     gate,
@@ -174,7 +174,7 @@ function checkNulls(name: string, gate: string, most: Tolerance): Check {
   };
 }
 
-function checkUnique(names: readonly string[]): Check {
+function checkUnique(names: readonly string[]): Gate {
   const gate = `unique.${names.join('+')}`;
   const seen = new KeyMap();
   let repeated = 0;
@@ -195,7 +195,7 @@ function checkUnique(names: readonly string[]): Check {
 }
 
 /** Counts values that are not accepted. It shows words of plain columns only: a URL may contain an address. */
-function checkValues(name: string, accepted: readonly string[], columns: readonly Column[]): Check {
+function checkValues(name: string, accepted: readonly string[], columns: readonly Column[]): Gate {
   const column = columns.find((each) => each.name === name);
   const type = column?.type ?? 'text';
   const values = new Set(accepted);

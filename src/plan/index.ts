@@ -1,7 +1,7 @@
 export { connectionFromEnvironment } from './connection.js';
 export { type Extensions, extensionsOf, type LoadOptions } from './definitions.js';
 export { explainPipeline, type Explanation } from './explain.js';
-export { defaultReadShrink, gatesIn, type Check, type Expect, type Measured } from './expect.js';
+export { defaultReadShrink, gatesIn, type Gate, type Expect, type Measured } from './expect.js';
 export type { Checked } from './check.js';
 export type { Hooks } from './hooks.js';
 export * from './load.js';

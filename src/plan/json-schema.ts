@@ -7,16 +7,16 @@ import type { StepDefinition, StepDefinitions } from '../steps/index.js';
 import { inheritedKeys } from './document.js';
 import { pipelineShape } from './spec.js';
 
-export interface Schema {
+export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly description?: string | undefined;
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
-  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly additionalProperties?: Schema | boolean;
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly additionalProperties?: JsonSchema | boolean;
 }
 
 export type Definition = Pick<StepDefinition | SinkDefinition, 'name' | 'summary' | 'config' | 'examples'>;
@@ -24,9 +24,9 @@ export type Definition = Pick<StepDefinition | SinkDefinition, 'name' | 'summary
 export const sinkDefinitions = Object.values<Definition>(sinks);
 
 export function schemaWith(steps: StepDefinitions): object {
-  const shape = schemaOf(pipelineShape());
+  const shape = jsonSchemaOf(pipelineShape());
   const listOf = (known: readonly Definition[]) => ({ type: 'array', items: { anyOf: known.map(entrySchema) } });
-  const collections = { ...schemaOf(collectionsShape()), description: shape.properties?.collections?.description };
+  const collections = { ...jsonSchemaOf(collectionsShape()), description: shape.properties?.collections?.description };
   const pipeline = {
     ...shape,
     properties: {
@@ -36,7 +36,7 @@ export function schemaWith(steps: StepDefinitions): object {
       to: { ...listOf(sinkDefinitions), minItems: 1, description: shape.properties?.to?.description },
     },
   };
-  const inherited = Object.entries<Schema>(pipeline.properties).filter(([key]) => inheritedKeys.includes(key));
+  const inherited = Object.entries<JsonSchema>(pipeline.properties).filter(([key]) => inheritedKeys.includes(key));
   // null excludes what is inherited from the defaults.
   const orNull = inherited.map(([key, { description, ...given }]) => {
     return [key, { ...(description !== undefined && { description }), anyOf: [given, { type: 'null' }] }] as const;
@@ -65,13 +65,13 @@ function entrySchema({ name, summary, config }: Definition): object {
   return {
     type: 'object',
     description: summary,
-    properties: { [name]: schemaOf(config()) },
+    properties: { [name]: jsonSchemaOf(config()) },
     required: [name],
     additionalProperties: false,
   };
 }
 
-export function schemaOf(config: z.ZodType): Schema {
+export function jsonSchemaOf(config: z.ZodType): JsonSchema {
   const schema = zod().toJSONSchema(config, {
     target: 'draft-7',
     io: 'input',
@@ -84,7 +84,7 @@ export function schemaOf(config: z.ZodType): Schema {
     },
   });
   delete schema.$schema;
-  return withDefaults(schema) as Schema;
+  return withDefaults(schema) as JsonSchema;
 }
 
 function withDefaults(schema: unknown): unknown {

@@ -41,10 +41,10 @@ export async function loadPipeline(file: PipelineFile, options: LoadOptions = {}
  */
 export async function loadPipelines(given: PipelineFile, options: LoadOptions = {}): Promise<readonly Pipeline[]> {
   const { text, file } = typeof given === 'string' ? { text: await fileText(given, options), file: given } : given;
-  const { checkDocuments, failureOf } = await loadCheck();
+  const { checkDocuments, specErrorOf } = await loadCheck();
   const { pipelines, issues } = await checkDocuments(text, file, options);
   const sound = pipelines.flatMap(({ pipeline }) => pipeline ?? []);
-  if (issues.length > 0 || sound.length < pipelines.length) throw failureOf(file, issues, pipelines);
+  if (issues.length > 0 || sound.length < pipelines.length) throw specErrorOf(file, issues, pipelines);
   return sound;
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LeadstreamError, secretVariables, type ConsistencyMode, type OnDuplicateKey, type Warning } from '../core/index.js';
 import type { OnError } from '../flow/index.js';
 import { getIn, kindOf } from '../options/index.js';
-import { keyOf, proxySecrets } from '../http/index.js';
+import { secretKeyOf, proxySecrets } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
 import type { Together } from '../lake/index.js';
 import type { PathNames } from '../store/index.js';
@@ -94,7 +94,7 @@ export function pipelineOf(
     baseDir,
     fingerprint: fingerprintOf(resolved, plan),
     secrets: [
-      keyOf(connection.auth).value,
+      secretKeyOf(connection.auth).value,
       ...proxySecrets(connection.proxy),
       ...hookSecrets(hooks),
       // Of client credentials, `id:secret`, the secret alone as well.
@@ -119,7 +119,7 @@ function fingerprintOf(resolved: unknown, { steps, sinks }: Plan): string {
 }
 
 export function keyOriginOf({ service, connection: { auth } }: Pick<Pipeline, 'service' | 'connection'>): string {
-  const { field } = keyOf(auth);
+  const { field } = secretKeyOf(auth);
   const reference = getIn(service, ['auth', field]);
   return `${field} is from ${typeof reference === 'string' ? reference : `LEADSTREAM_${field.toUpperCase()}`}`;
 }

@@ -4,13 +4,13 @@ import { catalogue, environment, exitCodes, logEvents, warningCatalogue } from '
 import { manifestShape } from '../lake/index.js';
 import { collectionsShape } from '../source/index.js';
 import { expressionFunctions, type StepDefinitions } from '../steps/index.js';
-import { schemaOf, sinkDefinitions, type Definition, type Schema } from './json-schema.js';
+import { jsonSchemaOf, sinkDefinitions, type Definition, type JsonSchema } from './json-schema.js';
 import { hookShape } from './hooks.js';
 import { pipelineShape, expectationShape, expectedFileShape, testShape } from './spec.js';
 
 export function referenceWith(steps: StepDefinitions): string {
-  const [shape, test] = [schemaOf(pipelineShape()), schemaOf(testShape())];
-  const { additionalProperties: one } = schemaOf(collectionsShape());
+  const [shape, test] = [jsonSchemaOf(pipelineShape()), jsonSchemaOf(testShape())];
+  const { additionalProperties: one } = jsonSchemaOf(collectionsShape());
   const collection = typeof one === 'object' ? one : {};
   return [
     '# Pipeline files',
@@ -37,16 +37,16 @@ export function referenceWith(steps: StepDefinitions): string {
     keyTable(shape.properties?.expect ?? {}),
     '## on_success, on_failure',
     'The end of each run is reported by one POST of JSON: `text` for people, `pipeline`, `run`, `status` (`published` or `failed`), `exit`, `error` (a code), `started_at`, `duration_seconds`, `rows`, `warnings` (codes) and `version`. It contains no row, no path, no message and no credential.',
-    keyTable(schemaOf(hookShape())),
+    keyTable(jsonSchemaOf(hookShape())),
     '## tests',
     '`leadstream test FILE` runs the whole pipeline of each test in a temporary folder, against a service of its own, and compares. Values are text, as the service sends them and as text formats write them; nothing in a test is read as a reference.',
     keyTable(test),
     'Its `service`:',
     keyTable(test.properties?.service ?? {}),
     'Its `expect`:',
-    keyTable(schemaOf(expectationShape())),
+    keyTable(jsonSchemaOf(expectationShape())),
     'Each of its `files`:',
-    keyTable(schemaOf(expectedFileShape())),
+    keyTable(jsonSchemaOf(expectedFileShape())),
     '## Several pipelines in one file',
     'Documents separated by `---` are separate pipelines. `leadstream run` checks all of them and then runs them one after another; their names and outputs must differ.',
     'The first document may contain only `defaults:`, which all pipelines after it inherit key by key: what a pipeline has itself takes precedence, lists and an account under `auth` as a whole.',
@@ -63,7 +63,7 @@ export function referenceWith(steps: StepDefinitions): string {
     ...sinkDefinitions.flatMap((definition) => section(definition, 'to')),
     '## Manifests of tables',
     '`leadstream runs TABLE --json` prints a line of JSON for each run, newest first: `run`, its id; `state`, `published`, `kept` or `unfinished` (the next run recovers or removes it); and `manifest`, the JSON in UTF-8 that `RUN.manifest.json` or `_leadstream/runs/RUN.json` has, with the keys below. Ignore keys that are not listed here. In a manifest, `run` counts the rows of this run: `written`; `unchanged`, left out because the table has their key; `changed`, the unchanged ones with different content. `files` are all of the table: `name`, `rows`, `bytes`, `sha256`, and the run that `written_by` names. `schema` has the `name` of each column in files, its `field` in the pipeline, the `original` name of the service, its `type`, and a `comment` on its origin; `undeclared` are columns that the service does not document. `keys` is the index that append needs.',
-    keyTable(schemaOf(manifestShape())),
+    keyTable(jsonSchemaOf(manifestShape())),
     '## Exit codes',
     tableOf(exitCodes, ['exit', 'what happened', 'what to do'], (exit, { meaning, action }) => [exit, meaning, action]),
     '## Errors',
@@ -89,7 +89,7 @@ export function referenceWith(steps: StepDefinitions): string {
 }
 
 function section({ name, summary, config, examples }: Definition, list: 'steps' | 'to'): readonly string[] {
-  const schema = schemaOf(config());
+  const schema = jsonSchemaOf(config());
   const example = stringify(
     { [list]: examples.map((value) => ({ [name]: value })) },
     { flowCollectionPadding: true, collectionStyle: 'any', lineWidth: 0 },
@@ -98,7 +98,7 @@ function section({ name, summary, config, examples }: Definition, list: 'steps' 
 }
 
 /** Describes the value under a name: a map of keys, a scalar, or either. */
-function formsOf(schema: Schema): readonly string[] {
+function formsOf(schema: JsonSchema): readonly string[] {
   if (schema.properties) return [keyTable(schema)];
   const map = schema.anyOf?.find(({ properties }) => properties !== undefined);
   const other = schema.anyOf?.find(({ properties }) => properties === undefined);
@@ -121,7 +121,7 @@ function fieldTable({ name, fields, key, paged, paths: [path], unknown }: Collec
   ];
 }
 
-function keyTable({ properties = {}, required = [] }: Schema): string {
+function keyTable({ properties = {}, required = [] }: JsonSchema): string {
   return tableOf(properties, ['key', 'type', 'meaning'], (key, schema) => {
     return [`\`${key}\`${required.includes(key) ? ' (required)' : ''}`, typeOf(schema), schema.description ?? ''];
   });
@@ -142,7 +142,7 @@ function literal(value: unknown): string {
   return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 }
 
-function typeOf({ type, enum: choices, const: only, anyOf, items, additionalProperties }: Schema): string {
+function typeOf({ type, enum: choices, const: only, anyOf, items, additionalProperties }: JsonSchema): string {
   if (only !== undefined) return literal(only);
   // Codes have their own tables.
   if (choices && choices.length > 20) return 'code';

@@ -9,7 +9,7 @@ import { limit, type StepRuntime } from '../steps/index.js';
 import { isViolation } from '../source/index.js';
 import { batchFromRows, FlatVector } from '../vector/index.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
-import { runObserved, type Observed, type Observing, type Stage } from './observed.js';
+import { runObserved, type ObservedRun, type Observing, type Stage } from './observed.js';
 
 interface ExplainRowOptions {
   /** Whether to show personal values and credentials instead of `***`. Default `false`. */
@@ -41,7 +41,7 @@ export interface RowPassage {
 }
 
 /** The path of one record through the steps of a pipeline; plain data, except for a failure. */
-export type RowExplanation = Awaited<ReturnType<typeof explainRow>>;
+export type RowExplanation = Awaited<ReturnType<typeof traceRow>>;
 
 /**
  * Explains what each step does to one record, and writes nothing. The record is fetched by a single read if the service has one, otherwise
@@ -50,7 +50,7 @@ export type RowExplanation = Awaited<ReturnType<typeof explainRow>>;
  * @param key Values of the key of the collection, in the order of its columns.
  * @throws {LeadstreamError} `E_USAGE` for an invalid key, `E_ROW_NOT_FOUND`.
  */
-export async function explainRow(pipeline: Pipeline, key: readonly string[], options: ExplainRowOptions = {}) {
+export async function traceRow(pipeline: Pipeline, key: readonly string[], options: ExplainRowOptions = {}) {
   const { reveal = false, scan = 10_000, signal, watch } = options;
   checkUsage('explain-row', object({ scan: number({ whole: true, min: 1 }) }), { scan });
   const { plan, connection } = pipeline;
@@ -103,7 +103,7 @@ function dependsOnAll({ definition: { name, blocking = false, most } }: PlannedS
   return most !== undefined || (blocking && name !== 'sort');
 }
 
-type Observe = (steps: readonly PlannedStep[], begin: Observing['begin']) => Promise<Observed>;
+type Observe = (steps: readonly PlannedStep[], begin: Observing['begin']) => Promise<ObservedRun>;
 
 function finding(runtime: StepRuntime, collection: Collection, key: readonly string[], scan: number, reveal: readonly string[]): Step {
   const { lookup } = runtime;

@@ -1,4 +1,4 @@
-export { explainRow, type RowExplanation, type RowField, type RowPassage } from './explain-row.js';
+export { traceRow, type RowExplanation, type RowField, type RowPassage } from './explain-row.js';
 export type { Stage } from './observed.js';
 export { previewPipeline } from './preview.js';
 export { loadTests, type PipelineTest, type TestedPipeline, type TextRow } from './tested.js';

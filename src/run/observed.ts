@@ -49,7 +49,7 @@ export interface Observing {
   readonly now?: Date;
 }
 
-export type Observed = Awaited<ReturnType<typeof runObserved>>;
+export type ObservedRun = Awaited<ReturnType<typeof runObserved>>;
 
 /**
  * Reads through a part of a pipeline and writes nothing: no sink is opened, nothing is spooled, and no gate refuses.

@@ -3,7 +3,7 @@ import type { Watchers } from '../events/index.js';
 import { checkUsage, number, object } from '../options/index.js';
 import { limit } from '../steps/index.js';
 import type { Pipeline } from '../plan/index.js';
-import { runObserved, type Observed } from './observed.js';
+import { runObserved, type ObservedRun } from './observed.js';
 
 const whole = number({ whole: true, min: 1 });
 const optionsCheck = object({ rows: whole, sample: whole, step: number({ whole: true, min: -1 }) });
@@ -20,7 +20,7 @@ export interface PreviewOptions {
 }
 
 /** Writes nothing, and reads until the last step has emitted the requested number of rows, or the sample is read. Personal fields are not masked. */
-export async function previewPipeline(pipeline: Pipeline, options: PreviewOptions = {}): Promise<Observed> {
+export async function previewPipeline(pipeline: Pipeline, options: PreviewOptions = {}): Promise<ObservedRun> {
   const { plan } = pipeline;
   const { rows = 10, sample = 1000, step: last = plan.steps.length - 1, signal, watch } = options;
   checkUsage('preview', optionsCheck, { rows, sample, step: last });

@@ -13,7 +13,7 @@ export interface CommitLog extends Omit<LoggedCommit, keyof Commit> {
   settle?(): Promise<void>;
 }
 
-export interface Publication {
+export interface PublishOptions {
   readonly outputs: readonly { readonly at: string; readonly prepared: Pick<PreparedOutput, 'path' | 'commit' | 'cleanup'> }[];
   /** The actions that commit the outputs, and the paths that they may change. */
   readonly commit: Commit;
@@ -30,7 +30,7 @@ export interface Publication {
  *
  * @param log Default: if the commit is interrupted, nothing completes it.
  */
-export async function publish({ outputs, commit, partial = false, events, nonFatal }: Publication, log?: CommitLog): Promise<void> {
+export async function publish({ outputs, commit, partial = false, events, nonFatal }: PublishOptions, log?: CommitLog): Promise<void> {
   const done: string[] = [];
   const ready = async () => {
     for (const { at, prepared } of outputs) {

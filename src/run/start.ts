@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { defaults, abortSignal, callable, check, checkUsage, filledText, flag, judged, object } from '../options/index.js';
+import { defaults, abortSignal, callable, check, checkUsage, filledText, boolean, judged, object } from '../options/index.js';
 import { RateLimiters } from '../http/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, Spools } from '../source/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
@@ -39,7 +39,7 @@ export interface RunOptions {
 // A text such as 'false' would allow what must not be published.
 const optionsCheck = object({
   ...{ signal: abortSignal, stateDir: filledText, watch: judged(watchersProblem) },
-  ...{ restart: flag, allowShrink: flag, allowPartial: flag },
+  ...{ restart: boolean, allowShrink: boolean, allowPartial: boolean },
   stdout: object({ write: callable }, ['write'], 'open'),
   now: check('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
   limiters: check('RateLimiters', (value) => value instanceof RateLimiters),

@@ -25,9 +25,9 @@ const longestMs = 1_000;
 export async function loadTests(file: string, options: Extensions & { readonly cwd: string }) {
   const { cwd, ...own } = options;
   const text = await fileText(file, { cwd });
-  const { checkDocuments, failureOf } = await loadCheck();
+  const { checkDocuments, specErrorOf } = await loadCheck();
   const { pipelines, issues } = await checkDocuments(text, file, { ...own, env: {}, cwd }, { lenient: true });
-  if (issues.length > 0) throw failureOf(file, issues);
+  if (issues.length > 0) throw specErrorOf(file, issues);
 
   return pipelines.flatMap(({ name = '', plan, tests = [], document }, index) =>
     tests.map((test, place) => ({
@@ -43,7 +43,7 @@ export async function loadTests(file: string, options: Extensions & { readonly c
         const from = { ...referenceSource(env, cwd), baseDir: folder };
         const checked = await checkDocuments(text, file, { ...own, cwd, set: test.set ?? {} }, { from, without });
         const tested = itemAt(checked.pipelines, index);
-        if (!tested.pipeline) throw failureOf(file, tested.issues.all);
+        if (!tested.pipeline) throw specErrorOf(file, tested.issues.all);
         refuseOutside(folder, file, tested);
         return observed(testing(tested.pipeline));
       },

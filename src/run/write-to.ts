@@ -4,7 +4,7 @@ import type { Column, Consistency, Value, Warning } from '../core/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { batchOf, deliver, fromPages, givenColumns, RowStream, unlessDry } from '../flow/index.js';
 import type { CountedStep, Page, Side } from '../flow/index.js';
-import { abortSignal, judged, kindOf, object, text } from '../options/index.js';
+import { abortSignal, judged, kindOf, object, anyText } from '../options/index.js';
 import type { SinkWriter } from '../sinks/index.js';
 import { firstOtherThanText } from '../vector/index.js';
 import { Outputs } from './outputs.js';
@@ -106,7 +106,7 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
   }
 }
 
-const optionsCheck = object({ columns: givenColumns, name: text, signal: abortSignal, watch: judged(watchersProblem) });
+const optionsCheck = object({ columns: givenColumns, name: anyText, signal: abortSignal, watch: judged(watchersProblem) });
 
 /** Sinks that were already used: a second use would undo what the first one published. */
 const used = new WeakSet<object>();

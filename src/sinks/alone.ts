@@ -1,7 +1,7 @@
 import { defined, newRunId, SinkError } from '../core/index.js';
 import { parsedBy } from '../options/index.js';
 import { lockOutputs, refuseInTable, Stores, type Lock } from '../store/index.js';
-import { placeOf } from './options.js';
+import { outputPlaceOf } from './options.js';
 import { unfitAt } from './projection.js';
 import type { SinkContext, SinkDefinition, SinkWriter } from './sink.js';
 
@@ -40,7 +40,7 @@ export async function openInCode<C>(
   const at = sink.name;
   const config = parsedBy(sink.config(), options, (problems) => new SinkError('E_SINK_CONFIG', `${at}: ${problems}`));
   const context = standaloneSink(at, overrides);
-  const output = sink.output(config, placeOf(context));
+  const output = sink.output(config, outputPlaceOf(context));
   if (output === undefined) return sink.open(config, context);
   refuseInTable(output);
   const { runId, stores } = context;

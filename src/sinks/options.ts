@@ -72,6 +72,6 @@ export function outputAt(path: string, { baseDir, names }: OutputPlace): string 
   throw new SinkError('E_SINK_CONFIG', `${path}: a name in a path may contain only letters, digits, dots, dashes and underscores`);
 }
 
-export function placeOf({ baseDir, pipeline, runId, runDate }: SinkContext): OutputPlace {
+export function outputPlaceOf({ baseDir, pipeline, runId, runDate }: SinkContext): OutputPlace {
   return { baseDir, names: { pipeline, 'run.id': runId, 'run.date': runDate() } };
 }

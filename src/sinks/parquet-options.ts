@@ -123,7 +123,7 @@ export const config = schema(() =>
 export type ParquetConfig = z.output<ReturnType<typeof config>>;
 
 /** Checks the columns named by the options against those that arrive. */
-export function checkNames(options: ParquetConfig, arriving: readonly Column[], plan: SinkPlan): void {
+export function checkNamedColumns(options: ParquetConfig, arriving: readonly Column[], plan: SinkPlan): void {
   const { columns: only, partition_by, key, mode, table } = options;
   const by = partition_by.map((text) => partitionTerm(text, table).field);
   checkColumns(only, arriving, plan);

@@ -4,10 +4,10 @@ import { type Landing, RestCatalog, openLanding, OpenedRun, runDateColumn, share
 import { dayTemplate, isRemote } from '../store/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
-import { outputAt, placeOf } from './options.js';
+import { outputAt, outputPlaceOf } from './options.js';
 import { PhasedWriter, builtInSink, type SinkContext, type SinkWriter } from './sink.js';
 import { project } from './projection.js';
-import { checkNames, config, encodingOf, sortPlanOf, type ParquetConfig, sortingOf } from './parquet-options.js';
+import { checkNamedColumns, config, encodingOf, sortPlanOf, type ParquetConfig, sortingOf } from './parquet-options.js';
 import { defaultMemory, RowSorter, scratchFolder } from '../engine/index.js';
 import { Batch, RecordBatch } from '../vector/index.js';
 
@@ -45,7 +45,7 @@ export const parquetSink = builtInSink({
     { path: 'lake/all_leads', mode: 'append', keep: 3, permissions: '0640' },
     { path: 'lake/leads', sort_by: { columns: ['timestamp desc', 'lead_id'], scope: 'table', memory: '512MB' } },
   ],
-  check: checkNames,
+  check: checkNamedColumns,
   joins: ({ table }) => table === 'plain',
   adds: ({ mode }) => mode === 'append',
   alone: ({ table }) => table !== 'plain',
@@ -84,7 +84,7 @@ export const parquetSink = builtInSink({
 async function landingOf(options: ParquetConfig, context: SinkContext): Promise<Landing> {
   const { table: kind } = options;
   const catalog = options.catalog && new RestCatalog({ ...options.catalog, signal: context.signal });
-  const path = catalog ? await catalog.location() : outputAt(options.path ?? '', placeOf(context));
+  const path = catalog ? await catalog.location() : outputAt(options.path ?? '', outputPlaceOf(context));
   const objects = context.stores.at(path, options.permissions);
   if (isRemote(path)) {
     await context.stores.check(objects);

@@ -53,13 +53,13 @@ export const stdoutSink = builtInSink({
 async function formatOf({ format, max_width: widest }: z.output<ReturnType<typeof config>>) {
   if (format === 'csv') return csvFormat({ delimiter: ',', bom: false, escape_formulas: false });
   return {
-    format: (columns: readonly OutputColumn[]) => (format === 'table' ? new TableFormat(columns, widest) : new NdjsonFormat(columns)),
+    format: (columns: readonly OutputColumn[]) => (format === 'table' ? new TextTableFormat(columns, widest) : new NdjsonFormat(columns)),
     json: true,
   };
 }
 
 /** A plain table for people, as wide as the header and the first page need; wider values on later pages are cut with `…`. */
-export class TableFormat implements TextFormat {
+export class TextTableFormat implements TextFormat {
   readonly #header: readonly string[];
   #widths: readonly number[] | undefined;
 

@@ -2,7 +2,7 @@ import { defined, instantTexts, type OutputColumn, type Value } from '../core/in
 import { scratchFolder } from '../engine/index.js';
 import { openOutput } from '../store/index.js';
 import { DictionaryVector, encoding, Utf8, Utf8Vector, type Batch, type Piece } from '../vector/index.js';
-import { outputAt, placeOf } from './options.js';
+import { outputAt, outputPlaceOf } from './options.js';
 import { project, type ProjectionOptions } from './projection.js';
 import { nothingToCommit, PhasedWriter, type PreparedOutput, type SinkContext, type SinkWriter } from './sink.js';
 
@@ -105,7 +105,7 @@ export async function textFile(
   options: TextSink & { readonly path: string; readonly permissions: number },
   context: SinkContext,
 ): Promise<SinkWriter> {
-  const destination = outputAt(options.path, placeOf(context));
+  const destination = outputAt(options.path, outputPlaceOf(context));
   const { runId, stores, scratch = scratchFolder() } = context;
   const file = await openOutput(destination, { runId, mode: options.permissions, stores, scratch });
   const target: TextTarget = {

@@ -28,7 +28,7 @@ import {
   collectionIn,
   registryOf,
   type ReadingOptions,
-  checkNames,
+  checkFieldNames,
   checkRead,
   type FindOptions,
   type ReadOptions,
@@ -161,7 +161,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
   ): CollectionStream<Chosen<Revealing<T, Secrets, Reveal>, Field>, [Field] extends [never] ? Secrets : unknown> {
     checkRead(this.#collection.name, options);
     const read = { ...this.#read, ...defined(options) };
-    checkNames(this.#collection, read);
+    checkFieldNames(this.#collection, read);
     return new CollectionStream(this.#connection, this.#collection, read);
   }
 

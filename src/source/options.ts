@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
 import { collections, withheldOf, type Collection, type Registry } from '../collections/index.js';
-import { byName, consistencyModes, createRedactor, duplicateKeyModes, isMap, isRecord, unknownName, wrongOption } from '../core/index.js';
+import { byName, consistencyModes, createRedactor, duplicateKeyModes, isMap, isObject, unknownName, wrongOption } from '../core/index.js';
 import type { ConsistencyMode, OnDuplicateKey, Row } from '../core/index.js';
 import { watchersProblem } from '../events/index.js';
 import type { Fault, Page } from '../flow/index.js';
@@ -15,7 +15,7 @@ import {
   type Check,
   type Checks,
   defaults,
-  flag,
+  boolean,
   judged,
   listOf,
   number,
@@ -80,11 +80,11 @@ export interface FindOptions {
 const shared: Checks = {
   consistency: oneOf(consistencyModes),
   onDuplicateKey: oneOf(duplicateKeyModes),
-  strict: flag,
-  allowUnstable: flag,
+  strict: boolean,
+  allowUnstable: boolean,
 };
 
-const agent = check('an agent of node:http or node:https', (value) => isRecord(value) && typeof value['addRequest'] === 'function');
+const agent = check('an agent of node:http or node:https', (value) => isObject(value) && typeof value['addRequest'] === 'function');
 
 const numbers = ['limit', 'concurrency', 'timeoutMs', 'maxPageBytes', 'threads', 'window', 'firstPage', 'maxPasses', 'endWaitMs'] as const;
 
@@ -144,7 +144,7 @@ function checkOptions(options: unknown, wanted: Check, what: string): void {
 
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
-  return isRecord(value) ? Object.values(value).flatMap(textsIn) : [];
+  return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
 }
 
 const read = object({ reveal: texts(), fields: texts(1), signal: abortSignal, ...shared });
@@ -160,7 +160,7 @@ export function checkRead(collection: string, options: unknown): void {
   checkOptions(options, read, `the options of ${collection}.with, like { fields: ['id'] },`);
 }
 
-export function checkNames(collection: Collection, { reveal = [], fields = [] }: Pick<ReadOptions, 'reveal' | 'fields'>): void {
+export function checkFieldNames(collection: Collection, { reveal = [], fields = [] }: Pick<ReadOptions, 'reveal' | 'fields'>): void {
   const known = Object.keys(collection.fields);
   for (const [option, names] of Object.entries({ reveal, fields })) {
     const unknown = names.find((name) => !known.includes(name));

@@ -1,5 +1,5 @@
 import { defer, map } from 'rxjs';
-import { LeadstreamError, reasonOf, repeated, StepError, strictest, whatWasThrown } from '../core/index.js';
+import { LeadstreamError, reasonOf, markRepeated, StepError, strictest, whatWasThrown } from '../core/index.js';
 import type { DeclaredType, Row, Value, ValueOf } from '../core/index.js';
 import { batchOf, columnsNamed, declaredColumns, DeclaredValues, isRow, ofEachRow, refusedPromise, withBatch } from '../flow/index.js';
 import type { NamedColumns, Page, Refused, Step, StepContext } from '../flow/index.js';
@@ -122,7 +122,7 @@ function definitionOf(name: string, step: AnyStep): StepDefinition {
       for (const field of [...needs, ...removes]) requireColumn(field, input, plan, []);
       const stay = input.filter((column) => !removes.includes(column.name));
       const left = derivedColumns(columnsNamed(adds, strictest(input)), stay);
-      return step.rows === 'any' ? repeated(left) : left;
+      return step.rows === 'any' ? markRepeated(left) : left;
     },
     open: (options, { at, tally }) => {
       const columns = columnsFor(name, step, options);

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { amount, amountOf, LeadstreamError, schema, SinkError } from '../core/index.js';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
 import { refuseLinks, sha256File, syncFolder } from './files.js';
-import { runsOf } from './paths.js';
+import { runsFolderOf } from './paths.js';
 
 /**
  * One step of a commit, as JSON: sinks create actions, the redo log stores them, `prepareCommit` carries them out. A new one needs a new version of the redo log.
@@ -134,7 +134,7 @@ function renamingOf(data: RenameAction): KnownAction {
     folders: [dirname(from), dirname(to)],
     // A file that becomes an output must have a SHA-256.
     belongsTo(output) {
-      const runs = runsOf(output);
+      const runs = runsFolderOf(output);
       if (isWithin(from, runs)) return isWithin(to, runs);
       return to === output && file?.sha256 !== undefined && isPartialOf(from, output);
     },
@@ -191,7 +191,7 @@ function linkingOf(data: LinkAction): KnownAction {
     destination: at,
     folders: [dirname(draft), dirname(at)],
     belongsTo(output) {
-      const runs = runsOf(output);
+      const runs = runsFolderOf(output);
       return at === output && isWithin(draft, runs) && dirname(to) === basename(runs) && /^[\w-]+$/.test(basename(to));
     },
     async prepare() {

@@ -127,7 +127,7 @@ export function refuseInTable(path: string): void {
   for (let above of [dirname(path), realOf(dirname(path))]) {
     for (; above !== dirname(above); above = dirname(above)) {
       const name = runsName.exec(basename(above))?.[1];
-      if (name === undefined && !existsSync(runsOf(above))) continue;
+      if (name === undefined && !existsSync(runsFolderOf(above))) continue;
       const table = join(dirname(above), name ?? basename(above));
       throw new SinkError('E_SINK_PATH', `${path} is inside the table ${table}, whose next run would hide it; write outside of the table`);
     }
@@ -135,7 +135,7 @@ export function refuseInTable(path: string): void {
 }
 
 /** Returns the folder of the runs of a table. */
-export function runsOf(table: string): string {
+export function runsFolderOf(table: string): string {
   return join(dirname(table), `.${basename(table)}.runs`);
 }
 

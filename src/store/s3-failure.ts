@@ -3,7 +3,7 @@ import { errnoOf } from './failure.js';
 import { lostTo } from './objects.js';
 
 /** What is known of a failed request. Its message and most of its fields are left alone, since they may have credentials. */
-export function faultOf(thrown: unknown) {
+export function s3FaultOf(thrown: unknown) {
   const { name, message, $metadata, Region, $response } = thrown as {
     readonly name: string;
     readonly message: string;
@@ -47,7 +47,7 @@ const remedies: Readonly<Record<string, string>> = {
 /** Turns the failure of a request into ours, without its cause. */
 export function s3Failure(thrown: unknown, what: string, object: string): LeadstreamError {
   if (thrown instanceof LeadstreamError) return thrown;
-  const { name, status, region } = faultOf(thrown);
+  const { name, status, region } = s3FaultOf(thrown);
   if (status === 412 || status === 409 || (status === 404 && what === 'replace' && name !== 'NoSuchBucket')) return lostTo(object);
   const message = `cannot ${what} ${object}: ${[name, status].join(' ').trim()}`;
   const isElsewhere = status === 301 || name === 'AuthorizationHeaderMalformed';

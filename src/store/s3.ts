@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type * as SDK from '@aws-sdk/client-s3';
 import { missingPackage, nodeRequire, SinkError, soonAfter, stoppedBy } from '../core/index.js';
 import { type FinishedFile, isFile, type ObjectBody, type ObjectEntry, type ObjectStore, sha256Of, unversioned } from './objects.js';
-import { faultOf, s3Failure } from './s3-failure.js';
+import { s3FaultOf, s3Failure } from './s3-failure.js';
 
 /** Where a place is, as far as its scheme needs it. What is absent comes from the SDK's environment, as credentials always do. */
 export interface StoreSettings {
@@ -217,7 +217,7 @@ export class S3Objects implements ObjectStore {
   #found<T>(what: string, key: string, request: (how: How) => Promise<T>): Promise<T | undefined> {
     return this.#sent(what, key, (how) =>
       request(how).catch((thrown: unknown) => {
-        const { name, status } = faultOf(thrown);
+        const { name, status } = s3FaultOf(thrown);
         if (status !== 404 || name === 'NoSuchBucket') throw thrown;
         return undefined;
       }),
@@ -230,7 +230,7 @@ export class S3Objects implements ObjectStore {
       const attempt = (stop?: AbortSignal) => paced(request, this.pace, stop);
       return await (transfers.has(what) ? attempt(this.signal) : soonAfter(this.signal, attempt));
     } catch (thrown) {
-      const { passing, name } = faultOf(thrown);
+      const { passing, name } = s3FaultOf(thrown);
       if (passing && this.signal?.aborted) throw stoppedBy(this.signal, `the run was stopped; it could not ${what} ${this.root}/${key}`);
       if (attempts === 1 || !passing) throw s3Failure(thrown, what, `${this.root}/${key}`);
       // A store that wants fewer requests gets them.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { tableFiles, tableRuns, TableSets, verifyTable } from '../../src/lake/index.js';
 import { Pointer } from '../../src/lake/pointer.js';
-import { Meeting } from '../../src/lake/together.js';
+import { CommitBarrier } from '../../src/lake/together.js';
 import { loadPipelines } from '../../src/plan/index.js';
 import { compactTable, rollbackTable, runPipeline } from '../../src/run/index.js';
 import { parquetSink } from '../../src/sinks/parquet.js';
@@ -76,7 +76,7 @@ class Pair {
   /** Brings a run of both tables to where only the commit remains. */
   async prepared(run: string, pointer: Pointer) {
     const all = [];
-    const participant = { meeting: new Meeting(pointer), signal: undefined };
+    const participant = { meeting: new CommitBarrier(pointer), signal: undefined };
     for (const table of pointer.tables) {
       const context = { ...recording(this.folder, run), participant, scratch: join(this.folder, run) };
       const writer = await elsewhere(parquetSink, { path: `${this.path}/${table}`, keep: 3, permissions: '0640' })(context);

@@ -4,7 +4,7 @@ import { textOf } from '../../src/core/index.js';
 import type { AddedFile, TableChange, TableFormat, TableVersion } from '../../src/lake/format.js';
 import { DeltaFormat } from '../../src/lake/delta/index.js';
 import type { DeltaState } from '../../src/lake/delta/log.js';
-import { applied } from '../../src/lake/iceberg/file-catalog.js';
+import { updated } from '../../src/lake/iceberg/file-catalog.js';
 import { type Catalog, fileCatalog, IcebergFormat, type IcebergState, tableMetadata } from '../../src/lake/iceberg/index.js';
 import type { Manifest } from '../../src/lake/manifest.js';
 import { folderName, partitionTerm } from '../../src/lake/partitions.js';
@@ -162,7 +162,7 @@ export function sharedCatalog(json: unknown): Catalog {
     commit: (base = table, updates) => {
       const { metadata } = table;
       const holds = base.metadata.refs?.['main']?.['snapshot-id'] === metadata.refs?.['main']?.['snapshot-id'];
-      if (holds) table = { sequence: table.sequence + 1, metadata: applied(metadata, updates) };
+      if (holds) table = { sequence: table.sequence + 1, metadata: updated(metadata, updates) };
       return Promise.resolve(holds ? table : 'lost');
     },
   };

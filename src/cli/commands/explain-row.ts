@@ -1,6 +1,6 @@
 import { amount, amountOf, printable } from '../../core/index.js';
 import type { RowExplanation, RowField, RowPassage } from '../../index.js';
-import { command, flag, loadOne, onlyPipeline, pipelineFile, pipelineOptions, textOrJson } from '../command.js';
+import { command, toggle, loadOne, onlyPipeline, pipelineFile, pipelineOptions, textOrJson } from '../command.js';
 import { print } from '../console.js';
 
 export const explainRow = command(
@@ -21,7 +21,7 @@ export const explainRow = command(
         default: 10_000,
         describe: 'Most rows of the list to read, if the record cannot be read by itself, and for a dedupe',
       })
-      .option('reveal', { ...flag, describe: 'Show personal values and credentials instead of ***' })
+      .option('reveal', { ...toggle, describe: 'Show personal values and credentials instead of ***' })
       .option('only', onlyPipeline)
       .example('$0 explain-row leads.yaml 1000001', 'one lead')
       .example('$0 explain-row areas.yaml 212 "New York" NY', 'a key of three columns'),
@@ -32,7 +32,7 @@ export const explainRow = command(
     const { console, signal, stdout } = context;
     const { key, format, scan, reveal } = arguments_;
     const pipeline = await loadOne(arguments_, context);
-    const { failure, ...explanation } = await api.explainRow(pipeline, key.map(String), { reveal, scan, signal, watch: watchers(console) });
+    const { failure, ...explanation } = await api.traceRow(pipeline, key.map(String), { reveal, scan, signal, watch: watchers(console) });
     const text = format === 'json' ? JSON.stringify(explanation, undefined, 2) : textOf(explanation);
     await print(stdout, console.redact(`${text}\n`));
     return failure === undefined ? 0 : reportFailure(console, failure);

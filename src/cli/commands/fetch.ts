@@ -1,7 +1,7 @@
 import { collectionNames, columnsOf, collections, type Collection } from '../../collections/index.js';
 import { withKeyOrigin } from '../../core/index.js';
 import type { CollectionStream, ConnectOptions, Row } from '../../index.js';
-import { command, connectionOf, listed, refuseUnknown, repeated, type ArgumentsOf, type CommandContext, type Parser } from '../command.js';
+import { command, connectionOf, wordsIn, refuseUnknown, repeated, type ArgumentsOf, type CommandContext, type Parser } from '../command.js';
 import { printRows } from '../console.js';
 
 const options = (yargs: Parser) =>
@@ -48,7 +48,7 @@ async function fetchList(arguments_: Arguments, connection: ConnectOptions, cont
 }
 
 function wantedColumns({ collection, reveal, columns: words }: Arguments): { readonly columns?: readonly string[] } {
-  const columns = listed(words);
+  const columns = wordsIn(words);
   const known = columnsOf<Collection>(collections[collection], reveal).map(({ name }) => name);
   refuseUnknown('--columns', 'column', columns, known);
   return columns.length === 0 ? {} : { columns };

@@ -1,6 +1,6 @@
 import { amount, amountOf, itemAt, textOf, type Column, type Row } from '../../core/index.js';
 import type { Stage } from '../../index.js';
-import { command, flag, listed, loadOne, onlyPipeline, pipelineFile, pipelineOptions, refuseUnknown, repeated } from '../command.js';
+import { command, toggle, wordsIn, loadOne, onlyPipeline, pipelineFile, pipelineOptions, refuseUnknown, repeated } from '../command.js';
 import { print, printRows } from '../console.js';
 
 export const preview = command(
@@ -13,7 +13,7 @@ export const preview = command(
       .option('step', { type: 'number', describe: 'Only the rows after this step, counted from 0, with all columns' })
       .option('columns', { ...repeated, describe: 'Columns to show, like lead_id,email' })
       .option('sample', { type: 'number', default: 1000, describe: 'Most rows of the collection to read' })
-      .option('reveal', { ...flag, describe: 'Show personal values and credentials instead of ***' })
+      .option('reveal', { ...toggle, describe: 'Show personal values and credentials instead of ***' })
       .option('only', onlyPipeline)
       .example('$0 preview leads.yaml -n 5', 'the first five rows after every step')
       .example('$0 preview leads.yaml --step 2', 'all columns after steps[2]')
@@ -28,7 +28,7 @@ export const preview = command(
     const reading = { rows, sample, ...(step !== undefined && { step }), signal, watch: watchers(console) };
     const { failure, whole, stages } = await previewPipeline(pipeline, reading);
     const chosen = step === undefined ? stages : stages.slice(-1);
-    const wanted = listed(arguments_.columns);
+    const wanted = wordsIn(arguments_.columns);
     // A column may be missing at some of the stages.
     refuseUnknown('--columns', 'column', wanted, [...new Set(chosen.flatMap(({ columns }) => namesOf(columns)))]);
     for (const stage of chosen) {

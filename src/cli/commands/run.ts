@@ -1,4 +1,4 @@
-import { command, filesNamed, flag, loadOptionsOf, pipelineOptions, refuseUnknown, repeated } from '../command.js';
+import { command, filesNamed, toggle, loadOptionsOf, pipelineOptions, refuseUnknown, repeated } from '../command.js';
 import type { ArgumentsOf, CommandContext, Parser } from '../command.js';
 import { LeadstreamError, SpecError } from '../../core/index.js';
 import type { Pipeline } from '../../index.js';
@@ -13,10 +13,10 @@ const options = (yargs: Parser) =>
     .option('report', { ...repeated, describe: 'File for the report: a page if it ends in .html, otherwise JSON' })
     .option('metrics', { type: 'string', describe: 'File of metrics for the node exporter of Prometheus, like leadstream.prom' })
     .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of spooled pages and of the redo log' })
-    .option('restart', { ...flag, describe: 'Read everything again, even if an interrupted run left pages' })
-    .option('allow-shrink', { ...flag, describe: 'Publish this once even if lists or outputs shrank more than allowed' })
-    .option('allow-partial', { ...flag, describe: 'Replace existing outputs even if a limit stops the read' })
-    .option('recover', { ...flag, describe: 'Only complete the commits of killed runs, from the redo log' })
+    .option('restart', { ...toggle, describe: 'Read everything again, even if an interrupted run left pages' })
+    .option('allow-shrink', { ...toggle, describe: 'Publish this once even if lists or outputs shrank more than allowed' })
+    .option('allow-partial', { ...toggle, describe: 'Replace existing outputs even if a limit stops the read' })
+    .option('recover', { ...toggle, describe: 'Only complete the commits of killed runs, from the redo log' })
     .check(({ files, recover }) => (files.length === 0) === recover || 'name a pipeline file, or --recover without one')
     .example('$0 run pipelines/leads-enriched.yaml', 'credentials come from the environment')
     .example('$0 run pipelines/*.yaml --report report.json', 'one after another; a failure does not stop the others')

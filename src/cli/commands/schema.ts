@@ -1,12 +1,12 @@
-import { command, flag } from '../command.js';
+import { command, toggle } from '../command.js';
 import { print } from '../console.js';
 
-export const schema = command(
+export const schemaCommand = command(
   'schema',
   'Print the JSON Schema of pipeline files, or their reference',
   (yargs) =>
     yargs
-      .option('markdown', { ...flag, describe: 'The reference as Markdown' })
+      .option('markdown', { ...toggle, describe: 'The reference as Markdown' })
       .example('$0 schema > pipeline.schema.json', 'for an editor')
       .example('$0 schema --markdown', 'every key, step, function, sink, error and field'),
   async ({ markdown }, { stdout }) => {

@@ -13,7 +13,7 @@ import {
   SinkError,
 } from '../../core/index.js';
 import { fixedPath, fixedPlace, isRemote } from '../../store/index.js';
-import { command, flag, type Command, type CommandContext, type OptionsIn, type Parser } from '../command.js';
+import { command, toggle, type Command, type CommandContext, type OptionsIn, type Parser } from '../command.js';
 import { print } from '../console.js';
 
 function tableOptions(yargs: Parser) {
@@ -83,7 +83,7 @@ const runs = tableCommand(
   'List the existing runs of a table',
   (yargs) =>
     yargs
-      .option('json', { ...flag, describe: 'One JSON object per run, with its whole manifest' })
+      .option('json', { ...toggle, describe: 'One JSON object per run, with its whole manifest' })
       .example('$0 runs lake/leads', 'the published run, and those that are kept'),
   async ({ path, stores }, { json }, { stdout }) => {
     const { tableRuns } = await import('../../index.js');

@@ -1,6 +1,6 @@
 import { amountOf } from '../../core/index.js';
 import type { LintResult } from '../../index.js';
-import { command, filesNamed, flag, loadOptionsOf, pipelineOptions, textOrJson, type CommandContext } from '../command.js';
+import { command, filesNamed, toggle, loadOptionsOf, pipelineOptions, textOrJson, type CommandContext } from '../command.js';
 import { print } from '../console.js';
 import { problemsLine, refusedExit } from '../failure.js';
 
@@ -10,8 +10,8 @@ export const validate = command(
   (yargs) =>
     pipelineOptions(yargs)
       .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML)' })
-      .option('env-check', { ...flag, describe: 'Require the variables and files that the pipelines take from the environment' })
-      .option('strict', { ...flag, describe: 'Treat warnings as errors' })
+      .option('env-check', { ...toggle, describe: 'Require the variables and files that the pipelines take from the environment' })
+      .option('strict', { ...toggle, describe: 'Treat warnings as errors' })
       .option('format', { ...textOrJson, describe: 'json prints one document on stdout' })
       .example('$0 validate pipelines/*.yaml', 'needs no credentials')
       .example('$0 validate nightly.yaml --env-check --env nightly.env', 'checks on the machine that will run it')

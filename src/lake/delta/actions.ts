@@ -36,14 +36,14 @@ const fields = schema((z) => {
  *
  * @see https://github.com/delta-io/delta/blob/master/PROTOCOL.md#actions
  */
-export type Action = z.output<ReturnType<typeof action>>;
-export type Add = NonNullable<Action['add']>;
-export type Protocol = NonNullable<Action['protocol']>;
-export type MetaData = NonNullable<Action['metaData']>;
-export type Field = z.output<ReturnType<typeof fields>>['fields'][number];
+export type DeltaAction = z.output<ReturnType<typeof action>>;
+export type Add = NonNullable<DeltaAction['add']>;
+export type Protocol = NonNullable<DeltaAction['protocol']>;
+export type MetaData = NonNullable<DeltaAction['metaData']>;
+export type DeltaField = z.output<ReturnType<typeof fields>>['fields'][number];
 
 /** Reads the actions of a commit; `undefined` if one is not as the protocol has it. */
-export function actionsIn(body: string): readonly Action[] | undefined {
+export function actionsIn(body: string): readonly DeltaAction[] | undefined {
   const found = body.split('\n').flatMap((line) => (line.trim() === '' ? [] : [action().safeParse(jsonIn(line)).data]));
   return found.every((each) => each !== undefined) ? found : undefined;
 }
@@ -58,12 +58,12 @@ export function nameIn(path: string): string | undefined {
   }
 }
 
-export function rowsOf({ stats }: Add): number | undefined {
+export function recordCountOf({ stats }: Add): number | undefined {
   return recordCount().safeParse(jsonIn(stats ?? '')).data?.numRecords;
 }
 
 /** Returns the columns of a table, by name. */
-export function fieldsOf({ schemaString }: MetaData): ReadonlyMap<string, Field> {
+export function fieldsOf({ schemaString }: MetaData): ReadonlyMap<string, DeltaField> {
   const found = fields().safeParse(jsonIn(schemaString)).data?.fields ?? [];
   return new Map(found.map((field) => [field.name, field]));
 }
@@ -83,7 +83,7 @@ export function foreignChange(before: MetaData, now: MetaData): string {
 }
 
 /** Checks that a table without column mapping can have columns of these names. @throws {SinkError} `E_SINK_VALUE`. */
-export function checkNames(at: string, names: readonly string[]): void {
+export function checkDeltaNames(at: string, names: readonly string[]): void {
   const refused = names.find((name) => /[ ,;{}()\n\t=]/.test(name));
   if (refused !== undefined)
     throw new SinkError('E_SINK_VALUE', `${at}: Delta has no column '${refused}': names have no space and none of ,;{}()=; rename it`);
@@ -93,15 +93,15 @@ export function checkNames(at: string, names: readonly string[]): void {
     throw new SinkError('E_SINK_VALUE', `${at}: Delta has no column ${second} next to one that differs only in case; rename one`);
 }
 
-export function fieldsFor(columns: readonly OutputColumn[]): readonly Field[] {
+export function fieldsFor(columns: readonly OutputColumn[]): readonly DeltaField[] {
   return columns.map(({ name, type, comment }) => {
     return { name, type: typeNames[type], nullable: true, metadata: comment === undefined ? {} : { comment } };
   });
 }
 
 /** Names a partition column that had another type when it last was one: readers parse the values of removed files, too. Each is a text. */
-export function retyped(fields: readonly Field[], by: readonly string[], partitionTypes: ReadonlyMap<string, unknown>): string | undefined {
-  const typeBefore = ({ name, type }: Field) => (by.includes(name) && type !== typeNames.text ? (partitionTypes.get(name) ?? type) : type);
+export function retyped(fields: readonly DeltaField[], by: readonly string[], before: ReadonlyMap<string, unknown>): string | undefined {
+  const typeBefore = ({ name, type }: DeltaField) => (by.includes(name) && type !== typeNames.text ? (before.get(name) ?? type) : type);
   const found = fields.find((field) => typeBefore(field) !== field.type);
   return found && `the partition column ${found.name} was ${String(typeBefore(found))} and is ${String(found.type)} in this run`;
 }
@@ -110,8 +110,8 @@ export function retyped(fields: readonly Field[], by: readonly string[], partiti
  * Returns the action for the columns of a change; none if the table has them already. A table keeps its id, its properties, what others said of columns, and
  * the columns that they added.
  */
-export function metaDataOf(own: readonly Field[], by: readonly string[], before?: MetaData, others?: ReadonlySet<string>) {
-  const known = before ? fieldsOf(before) : new Map<string, Field>();
+export function metaDataOf(own: readonly DeltaField[], by: readonly string[], before?: MetaData, others?: ReadonlySet<string>) {
+  const known = before ? fieldsOf(before) : new Map<string, DeltaField>();
   const described = own.map((field) => {
     const now = known.get(field.name);
     return now && now.type === field.type ? { ...field, metadata: { ...now.metadata, ...field.metadata } } : field;
@@ -138,7 +138,7 @@ const typeNames = {
 } as const satisfies Readonly<Record<DeclaredType, string>>;
 
 /** Creates the function that makes the actions for the files of a change. */
-export function adding({ columns, manifest }: TableChange): (file: AddedFile) => Action {
+export function adding({ columns, manifest }: TableChange): (file: AddedFile) => DeltaAction {
   const by = manifest.partition_by;
   const inFiles = columns.filter(({ name }) => !by.includes(name));
   const inFolders = columns.filter(({ name }) => by.includes(name));
@@ -177,7 +177,7 @@ function jsonOf(bound: Value, type: DeclaredType): string {
   return Object.is(bound, -0) ? '-0.0' : JSON.stringify(bound instanceof Date ? textOf(bound, type) : bound);
 }
 
-export function removeOf({ path, partitionValues, size }: Add, dataChange = true): Action {
+export function removeOf({ path, partitionValues, size }: Add, dataChange = true): DeltaAction {
   return { remove: { path, deletionTimestamp: Date.now(), dataChange, extendedFileMetadata: true, partitionValues, size } };
 }
 

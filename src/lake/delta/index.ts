@@ -5,9 +5,9 @@ import type { CommittedRun, PartitionField, TableChange, TableFormat, TableVersi
 import { inGroups } from '../in-groups.js';
 import { manifestIn, type Manifest } from '../manifest.js';
 import { manifestKey } from '../store-table.js';
-import { type Action, actionsIn, adding, checkNames, fieldsFor, fieldsOf, folders } from './actions.js';
+import { type DeltaAction, actionsIn, adding, checkDeltaNames, fieldsFor, fieldsOf, folders } from './actions.js';
 import { metaDataOf, removeOf, retyped } from './actions.js';
-import { applied, type DeltaState, type RunState, unreachable } from './log.js';
+import { applyActions, type DeltaState, type RunState, unreachable } from './log.js';
 
 /**
  * A Delta table: each version is one object that must not exist, `_delta_log/00000000000000000000.json` and so on. There are no checkpoints, which the protocol
@@ -54,7 +54,7 @@ export class DeltaFormat implements TableFormat<DeltaState> {
     columns: readonly OutputColumn[],
     partitions: readonly PartitionField[],
   ): undefined {
-    checkNames(this.store.root, [...new Set([...columns.map(({ name }) => name), ...(base?.state.others ?? [])])]);
+    checkDeltaNames(this.store.root, [...new Set([...columns.map(({ name }) => name), ...(base?.state.others ?? [])])]);
     const by = partitions.map(({ name }) => name);
     const problem = base && retyped(fieldsFor(columns), by, base.state.partitionTypes);
     if (problem !== undefined) throw new GateError('E_GATE_SCHEMA', `${this.store.root}: ${problem}; give it another name`);
@@ -106,11 +106,11 @@ export class DeltaFormat implements TableFormat<DeltaState> {
   }
 
   /** Writes the next version and finds out whose it became. No other version can be this commit, which is never tried under another number. */
-  async #write(before: DeltaState | undefined, by: CommittedRun, keep: number, operation: object, actions: readonly Action[]) {
+  async #write(before: DeltaState | undefined, by: CommittedRun, keep: number, operation: object, actions: readonly DeltaAction[]) {
     const key = commitKey(nextOf(before));
     const leadstream = { run: by.run, sha256: by.sha256, keep };
     const info = { timestamp: Date.now(), ...operation, isBlindAppend: false, engineInfo: `leadstream/${version}`, txnId: randomUUID() };
-    const { current } = applied(this.store.root, before, nextOf(before), [{ commitInfo: { ...info, leadstream } }, ...actions]);
+    const { current } = applyActions(this.store.root, before, nextOf(before), [{ commitInfo: { ...info, leadstream } }, ...actions]);
     const counts = { version: current.version, actions: 1 + actions.length, rows: current.rows };
     const all = [{ commitInfo: { ...info, leadstream: { ...leadstream, counts } } }, ...actions];
     let body = all.map((action) => `${JSON.stringify(action)}\n`).join('');
@@ -126,7 +126,7 @@ export class DeltaFormat implements TableFormat<DeltaState> {
     const next = nextOf(before);
     const actions = actionsIn(body);
     if (!actions) throw this.#foreign(`${commitKey(next)} is not as the protocol of Delta has it`);
-    return applied(this.store.root, before, next, actions);
+    return applyActions(this.store.root, before, next, actions);
   }
 
   #versionOf(state: DeltaState): TableVersion<DeltaState> {

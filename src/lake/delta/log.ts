@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { GateError, SinkError } from '../../core/index.js';
 import type { CommittedRun } from '../format.js';
-import { type Action, type Add, fieldsOf, foreignChange, type MetaData } from './actions.js';
-import { nameIn, type Protocol, rowsOf } from './actions.js';
+import { type DeltaAction, type Add, fieldsOf, foreignChange, type MetaData } from './actions.js';
+import { nameIn, type Protocol, recordCountOf } from './actions.js';
 
 /** A run, and what the table is at the last version before the next run. */
 export interface RunState extends CommittedRun {
@@ -50,7 +50,7 @@ const maxChances = 10;
  *
  * @throws {SinkError} `E_SINK_FOREIGN`. @throws {GateError} `E_GATE_VERIFY` if the version is not whole.
  */
-export function applied(at: string, before: DeltaState | undefined, version: number, actions: readonly Action[]): DeltaState {
+export function applyActions(at: string, before: DeltaState | undefined, version: number, actions: readonly DeltaAction[]): DeltaState {
   for (const { protocol } of actions) if (protocol) refuseUnknown(at, protocol);
   const info = actions.find(({ commitInfo }) => commitInfo)?.commitInfo;
   const own = info?.leadstream;
@@ -83,7 +83,7 @@ export function applied(at: string, before: DeltaState | undefined, version: num
     files.delete(name);
     removed.delete(name);
     if (add) {
-      const count = rowsOf(add);
+      const count = recordCountOf(add);
       if (count === undefined) throw new SinkError('E_SINK_FOREIGN', `${at}: ${name} has no number of records`);
       files.set(name, { add, rows: count });
       rows += count;

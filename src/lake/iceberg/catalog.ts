@@ -1,4 +1,4 @@
-import type { PartitionSpec, Schema, Snapshot, SnapshotId, SnapshotReference, TableMetadata } from './metadata.js';
+import type { PartitionSpec, TableSchema, Snapshot, SnapshotId, SnapshotReference, TableMetadata } from './metadata.js';
 
 /** A table as its catalog knows it. */
 export interface CatalogTable {
@@ -30,7 +30,7 @@ export type Update =
   | { readonly action: 'assign-uuid'; readonly uuid: string }
   | { readonly action: 'upgrade-format-version'; readonly 'format-version': 2 }
   | { readonly action: 'set-location'; readonly location: string }
-  | { readonly action: 'add-schema'; readonly schema: Schema; readonly 'last-column-id': number }
+  | { readonly action: 'add-schema'; readonly schema: TableSchema; readonly 'last-column-id': number }
   | { readonly action: 'set-current-schema'; readonly 'schema-id': number }
   | { readonly action: 'add-spec'; readonly spec: PartitionSpec }
   | { readonly action: 'set-default-spec'; readonly 'spec-id': number }

@@ -2,11 +2,11 @@ import { itemAt } from '../../core/index.js';
 import type { AddedFile } from '../format.js';
 import { folderName } from '../partitions.js';
 import { type DataFile, optional, record } from './manifests.js';
-import type { PartitionSpec, Schema, TableMetadata } from './metadata.js';
+import type { PartitionSpec, TableSchema, TableMetadata } from './metadata.js';
 import { avroTypes, avroValue, declaredTypeOf, lowerBound, type PrimitiveType, upperBound, valueOf } from './values.js';
 
 /** Returns what a manifest says about a file: https://iceberg.apache.org/spec/#data-file-fields */
-export function dataFileOf(location: string, file: AddedFile, schema: Schema, spec: PartitionSpec): DataFile {
+export function dataFileOf(location: string, file: AddedFile, schema: TableSchema, spec: PartitionSpec): DataFile {
   const columns = schema.fields.flatMap(({ id, name, type }) => {
     const statistics = file.statistics.get(name);
     return statistics ? [{ id, type: type as PrimitiveType, ...statistics }] : [];
@@ -30,12 +30,12 @@ export function dataFileOf(location: string, file: AddedFile, schema: Schema, sp
   };
 }
 
-export function partitionTypeOf(schema: Schema, spec: PartitionSpec): unknown {
+export function partitionTypeOf(schema: TableSchema, spec: PartitionSpec): unknown {
   return record('r102', ...partsOf(schema, spec).map(({ id, name, type }) => optional(id, name, avroTypes[type])));
 }
 
 /** Returns the fields of a partition tuple, with the results of their transforms as types, and names that Avro allows. */
-function partsOf({ fields }: Schema, spec: PartitionSpec) {
+function partsOf({ fields }: TableSchema, spec: PartitionSpec) {
   return spec.fields.map(({ name, transform, 'field-id': id, 'source-id': sourceId }) => {
     const source = fields.find((field) => field.id === sourceId)?.type as PrimitiveType;
     const type: PrimitiveType = transform === 'month' ? 'int' : transform === 'day' ? 'date' : source;
@@ -44,7 +44,7 @@ function partsOf({ fields }: Schema, spec: PartitionSpec) {
 }
 
 /** Returns the folder that a partition has in our names; `undefined` for transforms that we do not write. */
-export function folderOf(metadata: TableMetadata, specId: number, { partition }: Pick<DataFile, 'partition'>): string | undefined {
+export function partitionFolder(metadata: TableMetadata, specId: number, { partition }: Pick<DataFile, 'partition'>): string | undefined {
   const spec = metadata['partition-specs'].find((each) => each['spec-id'] === specId);
   const fields = metadata.schemas.flatMap((schema) => schema.fields);
   const values = Object.values(partition);

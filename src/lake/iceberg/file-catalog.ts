@@ -26,7 +26,7 @@ export function fileCatalog(store: ObjectStore): Catalog {
     },
     commit: async (base, updates) => {
       const version = (base?.sequence ?? 0) + 1;
-      const metadata = applied(base?.metadata, [...updates, { action: 'set-properties', updates: { [versionProperty]: String(version) } }]);
+      const metadata = updated(base?.metadata, [...updates, { action: 'set-properties', updates: { [versionProperty]: String(version) } }]);
       const previous = base ? [{ 'metadata-file': pathOf(base.sequence), 'timestamp-ms': base.metadata['last-updated-ms'] }] : [];
       const written = { ...metadata, 'metadata-log': [...(metadata['metadata-log'] ?? []), ...previous].slice(-maxPreviousVersions) };
       if ((await writeOnce(store, metadataKey(version), stringifyExact(written))) === undefined) return 'lost';
@@ -76,7 +76,7 @@ async function writeHint(store: ObjectStore, version: number): Promise<void> {
 }
 
 /** Applies the updates of a commit to table metadata, or creates it. */
-export function applied(base: TableMetadata = emptyMetadata, updates: readonly Update[]): TableMetadata {
+export function updated(base: TableMetadata = emptyMetadata, updates: readonly Update[]): TableMetadata {
   const now = Math.max(Date.now(), base['last-updated-ms'] + 1);
   return updates.reduce(withUpdate, { ...base, 'last-updated-ms': now });
 }

@@ -6,11 +6,11 @@ import { inGroups } from '../in-groups.js';
 import { type Manifest, manifestIn } from '../manifest.js';
 import { keysBelow, manifestKey, prefixesOf } from '../store-table.js';
 import type { Catalog, CatalogTable, Update } from './catalog.js';
-import { dataFileOf, folderOf, partitionTypeOf } from './data-files.js';
-import { keyOf, type ManifestContent, type ManifestEntry, type SnapshotNumbers, status, sumOf, type WrittenManifest } from './manifests.js';
-import { readList, readManifest, readManifests, writeManifests } from './manifests.js';
-import { currentOf, type PartitionSpec, type Schema, type Snapshot, type SnapshotId, type TableMetadata } from './metadata.js';
-import { changesOf, checkPartitions, partitionsOf, restoredSchema, schemaOf, specOf } from './schema.js';
+import { dataFileOf, partitionFolder, partitionTypeOf } from './data-files.js';
+import { type ManifestContent, type ManifestEntry, type SnapshotNumbers, status, sumOfEntries, type WrittenManifest } from './manifests.js';
+import { objectKeyOf, readManifest, readManifestList, readManifests, writeManifests } from './manifests.js';
+import { currentOf, type PartitionSpec, type TableSchema, type Snapshot, type SnapshotId, type TableMetadata } from './metadata.js';
+import { changesOf, checkPartitions, partitionsOf, restoredSchema, evolvedSchema, specOf } from './schema.js';
 
 export interface IcebergState {
   readonly table: CatalogTable;
@@ -37,7 +37,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
   checkColumns(base: Version | undefined, columns: readonly OutputColumn[], partitions: readonly PartitionField[]): FieldIds {
     const { table, before } = base?.state ?? {};
     if (table) checkPartitions(table.metadata, before, partitions);
-    return new Map(schemaOf(table?.metadata, before, columns).fields.map(({ name, id }) => [name, id]));
+    return new Map(evolvedSchema(table?.metadata, before, columns).fields.map(({ name, id }) => [name, id]));
   }
 
   check({ state: { table, manifests, before } }: Version, mode: Manifest['mode']): void {
@@ -70,7 +70,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
   async commit(base: Version | undefined, change: TableChange): Promise<Version> {
     const { root } = this.store;
     const metadata = base?.state.table.metadata;
-    const schema = schemaOf(metadata, base?.state.before, change.columns);
+    const schema = evolvedSchema(metadata, base?.state.before, change.columns);
     refuseNulls(root, schema, change);
     const spec = specOf(metadata, schema, change.partitions);
     const parent = metadata && currentOf(metadata)?.['snapshot-id'];
@@ -126,17 +126,17 @@ export class IcebergFormat implements TableFormat<IcebergState> {
       for (const snapshot of snapshots) {
         const id = snapshot['snapshot-id'];
         if (named.has(id)) continue;
-        const rows = await readList(this.store, snapshot);
+        const rows = await readManifestList(this.store, snapshot);
         const unread = rows.filter((row) => !filesOf.has(row.manifest_path));
         for await (const { row, entries } of inGroups(unread, (each) => readManifest(this.store, each))) {
           const files = entries.map(({ data_file }) => data_file.file_path);
           filesOf.set(
             row.manifest_path,
-            [row.manifest_path, ...files].map((path) => keyOf(this.store, path)),
+            [row.manifest_path, ...files].map((path) => objectKeyOf(this.store, path)),
           );
         }
         const others = statistics.filter((file) => file['snapshot-id'] === id).map((file) => file['statistics-path']);
-        const keys = [snapshot['manifest-list'], ...others].map((path) => keyOf(this.store, path));
+        const keys = [snapshot['manifest-list'], ...others].map((path) => objectKeyOf(this.store, path));
         named.set(id, [...keys, ...rows.flatMap((row) => filesOf.get(row.manifest_path) ?? [])]);
       }
     };
@@ -199,7 +199,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     const { current, earlier } = historyOf(table.metadata);
     const files = manifests.flatMap(({ specId, entries }) =>
       entries.map(({ data_file: file }) => {
-        const [name, folder] = [keyOf(this.store, file.file_path), folderOf(table.metadata, specId, file)];
+        const [name, folder] = [objectKeyOf(this.store, file.file_path), partitionFolder(table.metadata, specId, file)];
         return { name, rows: file.record_count, bytes: file.file_size_in_bytes, ...(folder !== undefined && { folder }) };
       }),
     );
@@ -268,7 +268,7 @@ function expiredOf(metadata: TableMetadata, keep: number): readonly Snapshot[] {
 }
 
 /** What has to be there before the snapshot. */
-function preparation(metadata: TableMetadata | undefined, location: string, schema: Schema, spec: PartitionSpec): readonly Update[] {
+function preparation(metadata: TableMetadata | undefined, location: string, schema: TableSchema, spec: PartitionSpec): readonly Update[] {
   const { schemas = [], 'partition-specs': specs = [], 'last-column-id': lastId = 0 } = metadata ?? {};
   const [schemaId, specId] = [schema['schema-id'], spec['spec-id']];
   const updates: (Update | false)[] = [
@@ -303,7 +303,7 @@ function toMain(metadata: TableMetadata | undefined, snapshot: Snapshot, sequenc
 }
 
 /** @throws {SinkError} `E_SINK_VALUE` if a run has no value where another program requires one. */
-function refuseNulls(root: string, { fields }: Schema, { added }: TableChange): void {
+function refuseNulls(root: string, { fields }: TableSchema, { added }: TableChange): void {
   const hasNulls = (name: string) => added.some(({ statistics, rows }) => (statistics.get(name)?.nulls ?? rows) > 0);
   const wrong = fields.find(({ name, required }) => required && hasNulls(name));
   if (wrong)
@@ -319,7 +319,7 @@ function changed(
   location: string,
   before: readonly WrittenManifest[],
   change: TableChange,
-  schema: Schema,
+  schema: TableSchema,
   spec: PartitionSpec,
   { 'snapshot-id': id, 'sequence-number': number }: SnapshotNumbers,
 ) {
@@ -373,8 +373,8 @@ function summaryOf(
 ) {
   const counts = Object.entries(files).flatMap(([kind, entries]) => [
     [`${kind}-data-files`, String(entries.length)] as const,
-    [`${kind}-records`, String(sumOf(entries, 'record_count'))] as const,
-    [`${kind === 'deleted' ? 'removed' : kind}-files-size`, String(sumOf(entries, 'file_size_in_bytes'))] as const,
+    [`${kind}-records`, String(sumOfEntries(entries, 'record_count'))] as const,
+    [`${kind === 'deleted' ? 'removed' : kind}-files-size`, String(sumOfEntries(entries, 'file_size_in_bytes'))] as const,
   ]);
   const books = JSON.stringify(manifest.books);
   return {

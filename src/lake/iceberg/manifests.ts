@@ -3,7 +3,7 @@ import { isMap, schema, SinkError } from '../../core/index.js';
 import { type ObjectStore, writeOnce } from '../../store/index.js';
 import { readAvro, writeAvro } from './avro.js';
 import { inGroups } from '../in-groups.js';
-import { id, type PartitionSpec, type Schema, type Snapshot, type SnapshotId } from './metadata.js';
+import { id, type PartitionSpec, type TableSchema, type Snapshot, type SnapshotId } from './metadata.js';
 
 /** NaN if it is missing, as it may be in a list of format version 1. */
 const count = schema((z) =>
@@ -77,7 +77,7 @@ export interface WrittenManifest extends ManifestContent {
  */
 export async function readManifests(store: ObjectStore, snapshot: Snapshot): Promise<readonly WrittenManifest[]> {
   const found: WrittenManifest[] = [];
-  for await (const manifest of inGroups(await readList(store, snapshot), (row) => readManifest(store, row)))
+  for await (const manifest of inGroups(await readManifestList(store, snapshot), (row) => readManifest(store, row)))
     if (manifest.entries.length > 0) found.push(manifest);
   return found;
 }
@@ -98,7 +98,7 @@ export async function readManifest(store: ObjectStore, listed: ListedManifest): 
   refuseDamaged(path, [
     ['bytes', bytes, listed.manifest_length],
     ['files', entries.length, liveIn(listed, 'files')],
-    ['rows', sumOf(entries, 'record_count'), liveIn(listed, 'rows')],
+    ['rows', sumOfEntries(entries, 'record_count'), liveIn(listed, 'rows')],
     ['deleted files', all.length - entries.length, listed.deleted_files_count],
     ['files of another snapshot', others.length, 0],
   ]);
@@ -107,7 +107,7 @@ export async function readManifest(store: ObjectStore, listed: ListedManifest): 
 }
 
 /** Reads a manifest list, whose fields other writers may have named otherwise. */
-export async function readList(store: ObjectStore, snapshot: Snapshot): Promise<readonly ListedManifest[]> {
+export async function readManifestList(store: ObjectStore, snapshot: Snapshot): Promise<readonly ListedManifest[]> {
   const { 'snapshot-id': id, 'manifest-list': path, summary } = snapshot;
   const { schema: type, metadata, records } = await readIceberg(store, path);
   const known = new Map(manifestFileFields.map((field) => [field['field-id'], field.name]));
@@ -151,7 +151,7 @@ const recordType = schema((z) =>
 );
 
 async function readIceberg(store: ObjectStore, path: string) {
-  const found = await store.read(keyOf(store, path));
+  const found = await store.read(objectKeyOf(store, path));
   if (found === undefined) throw new SinkError('E_SINK_FOREIGN', `${path} is missing, although the table names it`);
   const content = await readAvro(found.bytes).catch((failure: unknown) => {
     throw new SinkError('E_SINK_FOREIGN', `${path} cannot be read`, { cause: failure });
@@ -160,7 +160,7 @@ async function readIceberg(store: ObjectStore, path: string) {
 }
 
 /** Returns the key of an object that a table names by its absolute path. */
-export function keyOf({ root }: ObjectStore, path: string): string {
+export function objectKeyOf({ root }: ObjectStore, path: string): string {
   if (!path.startsWith(`${root}/`)) throw new SinkError('E_SINK_FOREIGN', `${path} of the table is outside of ${root}`);
   return path.slice(root.length + 1);
 }
@@ -177,7 +177,7 @@ export async function writeManifests(
   store: ObjectStore,
   { 'snapshot-id': snapshotId, 'parent-snapshot-id': parentId, 'sequence-number': sequence }: SnapshotNumbers,
   { written, kept }: { readonly written: readonly ManifestContent[]; readonly kept: readonly WrittenManifest[] },
-  { schema, specs }: { readonly schema: Schema; readonly specs: readonly PartitionSpec[] },
+  { schema, specs }: { readonly schema: TableSchema; readonly specs: readonly PartitionSpec[] },
   prefix: string,
 ) {
   const keys: string[] = [];
@@ -229,13 +229,13 @@ function rowOf(
     added_files_count: added.length,
     existing_files_count: existing.length,
     deleted_files_count: deleted.length,
-    added_rows_count: sumOf(added, 'record_count'),
-    existing_rows_count: sumOf(existing, 'record_count'),
-    deleted_rows_count: sumOf(deleted, 'record_count'),
+    added_rows_count: sumOfEntries(added, 'record_count'),
+    existing_rows_count: sumOfEntries(existing, 'record_count'),
+    deleted_rows_count: sumOfEntries(deleted, 'record_count'),
   };
 }
 
-export function sumOf(entries: readonly ManifestEntry[], what: 'record_count' | 'file_size_in_bytes'): number {
+export function sumOfEntries(entries: readonly ManifestEntry[], what: 'record_count' | 'file_size_in_bytes'): number {
   return entries.reduce((sum, { data_file }) => sum + data_file[what], 0);
 }
 

@@ -71,7 +71,7 @@ export type TableMetadata = z.output<ReturnType<typeof metadata>>;
 export type Snapshot = z.output<ReturnType<typeof snapshot>>;
 
 /** https://iceberg.apache.org/spec/#schemas */
-export type Schema = TableMetadata['schemas'][number];
+export type TableSchema = TableMetadata['schemas'][number];
 
 export type NestedField = z.output<ReturnType<typeof nestedField>>;
 

@@ -3,7 +3,7 @@ import { GateError, type OutputColumn } from '../../core/index.js';
 import type { PartitionField } from '../format.js';
 import type { Manifest } from '../manifest.js';
 import { partitionBy } from '../partitions.js';
-import type { NestedField, PartitionSpec, Schema, Snapshot, TableMetadata } from './metadata.js';
+import type { NestedField, PartitionSpec, TableSchema, Snapshot, TableMetadata } from './metadata.js';
 import { primitiveTypes } from './values.js';
 
 type Before = Pick<Manifest, 'schema'> | undefined;
@@ -15,7 +15,7 @@ type Before = Pick<Manifest, 'schema'> | undefined;
  * @param before The manifest of our last run.
  * @throws {GateError} `E_GATE_SCHEMA` if what other programs made of the table cannot stay.
  */
-export function schemaOf(metadata: TableMetadata | undefined, before: Before, columns: readonly OutputColumn[]): Schema {
+export function evolvedSchema(metadata: TableMetadata | undefined, before: Before, columns: readonly OutputColumn[]): TableSchema {
   const known = schemaIn(metadata)?.fields ?? [];
   let lastId = metadata?.['last-column-id'] ?? 0;
   const wanted = columns.map(({ name, type: declared, comment }): NestedField => {
@@ -26,14 +26,14 @@ export function schemaOf(metadata: TableMetadata | undefined, before: Before, co
   return evolved(metadata, before, wanted);
 }
 
-/** As `schemaOf`, for the columns of an earlier run. */
-export function restoredSchema(metadata: TableMetadata, before: Before, { 'schema-id': id }: Snapshot): Schema {
+/** As `evolvedSchema`, for the columns of an earlier run. */
+export function restoredSchema(metadata: TableMetadata, before: Before, { 'schema-id': id }: Snapshot): TableSchema {
   const then = metadata.schemas.find((schema) => schema['schema-id'] === id) ?? schemaIn(metadata);
   return evolved(metadata, before, then?.fields ?? []);
 }
 
 /** Returns a schema that keeps what is not ours: columns, the order of all, comments, and what is required. */
-function evolved(metadata: TableMetadata | undefined, before: Before, wanted: readonly NestedField[]): Schema {
+function evolved(metadata: TableMetadata | undefined, before: Before, wanted: readonly NestedField[]): TableSchema {
   const { fields: known = [], 'identifier-field-ids': identifiers = [] } = schemaIn(metadata) ?? {};
   const own = new Map(before?.schema.map(({ name, comment }) => [name, comment]));
   const kept = wanted.map((field) => {
@@ -54,7 +54,7 @@ function evolved(metadata: TableMetadata | undefined, before: Before, wanted: re
   );
   const theirs = known.flatMap(({ id }) => all.find((field) => field.id === id) ?? []);
   const fields = isOurOrder ? kept : [...theirs, ...kept.filter((field) => !theirs.includes(field))];
-  const isEqual = (schema: Schema) =>
+  const isEqual = (schema: TableSchema) =>
     isDeepStrictEqual(schema.fields, fields) && isDeepStrictEqual(schema['identifier-field-ids'] ?? [], identifiers);
   const keys = identifiers.length > 0 && { 'identifier-field-ids': identifiers };
   return metadata?.schemas.find(isEqual) ?? { type: 'struct', 'schema-id': nextId(metadata?.schemas, 'schema-id'), fields, ...keys };
@@ -64,7 +64,7 @@ function docOf(doc: string | undefined) {
   return doc === undefined ? {} : { doc };
 }
 
-function schemaIn(metadata: TableMetadata | undefined): Schema | undefined {
+function schemaIn(metadata: TableMetadata | undefined): TableSchema | undefined {
   return metadata?.schemas.find((schema) => schema['schema-id'] === metadata['current-schema-id']);
 }
 
@@ -108,7 +108,7 @@ function textOf(partitions: readonly Readonly<Record<keyof PartitionField, strin
 }
 
 /** Returns the partition spec of a table, in which equal fields keep their ids: https://iceberg.apache.org/spec/#partition-evolution */
-export function specOf(metadata: TableMetadata | undefined, { fields }: Schema, partitions: readonly PartitionField[]): PartitionSpec {
+export function specOf(metadata: TableMetadata | undefined, { fields }: TableSchema, partitions: readonly PartitionField[]): PartitionSpec {
   const specs = metadata?.['partition-specs'];
   const known = specs?.flatMap((spec) => spec.fields) ?? [];
   let lastId = metadata?.['last-partition-id'] ?? firstPartitionId - 1;

@@ -4,7 +4,7 @@ import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { itemAt, limitReached, SinkError, version, type OutputColumn } from '../../core/index.js';
 import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../threads/index.js';
 import { metadataOf, storages, type Compression, type Encoding, type ParquetEngine } from '../engine.js';
-import type { Answer, Request } from './arrow/encoding-worker.js';
+import type { EncodedGroup, EncodeRequest } from './arrow/encoding-worker.js';
 import { rowGroup, type TakenBytes } from './arrow/rows.js';
 
 /**
@@ -165,11 +165,11 @@ const inThisThread: GroupEncoding = {
 };
 
 /** The thread of the process that encodes row groups, in order of arrival, and how many use it. It starts with the first and ends with the last. */
-let shared: { readonly thread: Thread<Answer>; leases: number } | undefined;
+let shared: { readonly thread: Thread<EncodedGroup>; leases: number } | undefined;
 
 function inSharedThread(file: URL): GroupEncoding {
   let lease: typeof shared;
-  const thread = (): Thread<Answer> => {
+  const thread = (): Thread<EncodedGroup> => {
     if (lease !== undefined) return lease.thread;
     if (shared === undefined || shared.thread.ended) shared = { thread: new Thread(file, 'leadstream-parquet'), leases: 0 };
     shared.leases += 1;
@@ -182,7 +182,7 @@ function inSharedThread(file: URL): GroupEncoding {
       new Promise((resolve, reject) => {
         const { stream, plain } = group;
         const asking = {
-          answered: ({ buffer, file: encoded }: Answer) => {
+          answered: ({ buffer, file: encoded }: EncodedGroup) => {
             group.takeBack(buffer);
             if (encoded) resolve(encoded);
             else reject(refused());
@@ -190,7 +190,7 @@ function inSharedThread(file: URL): GroupEncoding {
           lost: (reason: string, cause: unknown) =>
             reject(limitReached(cause) ?? new SinkError('E_SINK_WRITE', `the thread that encodes Parquet ended: ${reason}`)),
         };
-        thread().ask(asking, (id): Request => ({ id, group: { stream, plain }, compression }), [stream.buffer]);
+        thread().ask(asking, (id): EncodeRequest => ({ id, group: { stream, plain }, compression }), [stream.buffer]);
       }),
     async close() {
       const ended = lease;

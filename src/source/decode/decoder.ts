@@ -3,8 +3,8 @@ import { originalName, type Collection } from '../../collections/index.js';
 import { SourceError, type Redactor } from '../../core/index.js';
 import { ambiguous, isList, isRecord, JsonText, type JsonRecord, type JsonValue, readJson, type JsonItem } from '../../json/index.js';
 import { faultColumn, Findings } from './findings.js';
-import { columnsIn, type Scanned, type SentColumn } from './scan.js';
-import type { Answer } from '../../http/index.js';
+import { sentColumns, type Scanned, type SentColumn } from './scan.js';
+import type { HttpAnswer } from '../../http/index.js';
 
 /**
  * Converts what the service sent into columns of a collection. A declared field that is missing is `null`. An undeclared one is kept, under a
@@ -80,7 +80,7 @@ export class Decoder {
   /** Converts records that all have the same fields. @returns `undefined` for records that `decode` must refuse. */
   decodeColumns(scanned: Scanned, counted = true): RecordBatch | undefined {
     this.findings.checkWidth(scanned.names.length);
-    return this.#batchOf(scanned.rows, columnsIn(scanned), counted);
+    return this.#batchOf(scanned.rows, sentColumns(scanned), counted);
   }
 
   /** @returns `undefined` for rows without any field of the key; an empty one is a row's own. */
@@ -109,7 +109,7 @@ export class Decoder {
 }
 
 /** Reads a list answer, a JSON array of objects and nothing else. @throws {SourceError} `E_SOURCE_ANSWER`, `suspect`, without content. */
-export function readList(path: string, answer: Answer): readonly JsonRecord[] {
+export function readList(path: string, answer: HttpAnswer): readonly JsonRecord[] {
   const value = parse(path, answer);
   if (!isList(value)) throw suspect(path, answer, `not an array but ${nameShape(value)}`);
   const other = value.find((item) => !isRecord(item));
@@ -118,7 +118,7 @@ export function readList(path: string, answer: Answer): readonly JsonRecord[] {
 }
 
 /** Reads the answer for a single record: an array of records, a bare record, or an answer that means "none". */
-export function readSingle(path: string, answer: Answer): readonly JsonRecord[] {
+export function readSingle(path: string, answer: HttpAnswer): readonly JsonRecord[] {
   if (answer.body.length === 0) return [];
   const value = parse(path, answer);
   if (value === null) return [];
@@ -128,13 +128,13 @@ export function readSingle(path: string, answer: Answer): readonly JsonRecord[] 
   return names.length === 0 ? [] : [value];
 }
 
-function parse(path: string, answer: Answer): JsonItem | readonly JsonItem[] {
+function parse(path: string, answer: HttpAnswer): JsonItem | readonly JsonItem[] {
   const value = readJson(answer.body);
   if (value === undefined) throw notJson(path, answer);
   return value;
 }
 
-export function notJson(path: string, answer: Answer): SourceError {
+export function notJson(path: string, answer: HttpAnswer): SourceError {
   return suspect(path, answer, 'not JSON in UTF-8');
 }
 
@@ -152,6 +152,6 @@ export function nameShape(value: JsonItem): string {
   return names.length === 0 ? 'an object' : `an object with the keys ${names.join(', ')}`;
 }
 
-export function suspect(path: string, { status, body }: Answer, what: string): SourceError {
+export function suspect(path: string, { status, body }: HttpAnswer, what: string): SourceError {
   return new SourceError('E_SOURCE_ANSWER', 'suspect', `${path}: HTTP ${status} with ${body.length} bytes: ${what}`, { status });
 }

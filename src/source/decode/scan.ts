@@ -22,7 +22,7 @@ export interface SentColumn {
   readonly notText: number;
 }
 
-export function columnsIn({ rows, names, bytes, bounds, nulls, notText }: Scanned): ReadonlyMap<string, SentColumn> {
+export function sentColumns({ rows, names, bytes, bounds, nulls, notText }: Scanned): ReadonlyMap<string, SentColumn> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return new Map(
     names.map((name, index) => {

@@ -4,7 +4,7 @@ import type { Collection } from '../../collections/index.js';
 import { SourceError, createRedactor, warnProcess } from '../../core/index.js';
 import { Events, type Watchers } from '../../events/index.js';
 import {
-  keyOf,
+  secretKeyOf,
   sentOf,
   type Credentials,
   createRequests,
@@ -64,7 +64,7 @@ export interface ClientOptions {
 export type ServiceClient = ReturnType<typeof createClient>;
 
 export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = [] }: ClientOptions): Events {
-  const withheld = [keyOf(auth).value, ...proxySecrets(proxyFor(baseUrl, agent ? false : proxy)), ...secrets];
+  const withheld = [secretKeyOf(auth).value, ...proxySecrets(proxyFor(baseUrl, agent ? false : proxy)), ...secrets];
   return new Events(`connection-${randomBytes(4).toString('hex')}`, createRedactor(withheld), watch);
 }
 
@@ -98,7 +98,7 @@ export function createClient(options: ClientOptions, events?: Events, limiters?:
   const closed$ = new Subject<never>();
   const whileOpen = <T>(): MonoTypeOperatorFunction<T> => takeUntil(closed$);
   const onPath = knownPaths();
-  const surroundings = { baseUrl, secrets: [keyOf(auth).value] };
+  const linkScope = { baseUrl, secrets: [secretKeyOf(auth).value] };
 
   function read<T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
     return send(targetOf(baseUrl, asked), decode, () => factsOf(baseUrl, asked)).pipe(whileOpen());
@@ -107,7 +107,7 @@ export function createClient(options: ClientOptions, events?: Events, limiters?:
   return {
     /** @param reveal Secret columns to include. Default: none. */
     reader: <C extends Collection>(collection: C, reveal: readonly string[] = []) =>
-      createReader(collection, reveal, { limit, redact, surroundings, read, onPath }),
+      createReader(collection, reveal, { limit, redact, linkScope, read, onPath }),
     /** Maximum number of requests in progress; others wait. */
     concurrency,
     /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, or immediately if it already is. */

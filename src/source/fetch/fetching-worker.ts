@@ -1,14 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Subscription } from 'rxjs';
 import { SourceError } from '../../core/index.js';
-import { openTransport, type Answer, type TransportOptions } from '../../http/index.js';
-import type { Failure, Fetched, Request, ScannedAnswer } from './fetching.js';
+import { openTransport, type HttpAnswer, type TransportOptions } from '../../http/index.js';
+import type { Failure, Fetched, FetchMessage, ScannedAnswer } from './fetching.js';
 import { scan } from '../decode/scan.js';
 
 const running = new Map<number, Subscription>();
 const transport = openTransport(workerData as TransportOptions);
 
-parentPort?.on('message', (request: Request) => {
+parentPort?.on('message', (request: FetchMessage) => {
   if ('stop' in request) {
     running.get(request.stop)?.unsubscribe();
     running.delete(request.stop);
@@ -27,7 +27,7 @@ function post(message: Fetched): void {
   parentPort?.postMessage(message, 'answer' in message ? movable(message.answer) : []);
 }
 
-function scanned({ body, ...answer }: Answer): ScannedAnswer {
+function scanned({ body, ...answer }: HttpAnswer): ScannedAnswer {
   const found = scan(body) ?? null;
   const bytes = own(found?.bytes ?? body);
   return { ...answer, body: bytes.subarray(0, body.length), scanned: found && { ...found, bytes } };

@@ -1,17 +1,17 @@
 import { Observable } from 'rxjs';
 import { limitReached, SourceError, type SourceFailure } from '../../core/index.js';
 import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../threads/index.js';
-import { openTransport, type Answer, type Transport, type Target, type TransportOptions } from '../../http/index.js';
+import { openTransport, type HttpAnswer, type Transport, type Target, type TransportOptions } from '../../http/index.js';
 import type { Scanned } from '../decode/scan.js';
 
 /** An answer that may have been scanned where it was fetched. */
-export interface ScannedAnswer extends Answer {
+export interface ScannedAnswer extends HttpAnswer {
   /** The body as columns, `null` if it cannot be scanned; missing if it was not scanned yet. */
   readonly scanned?: Scanned | null;
 }
 
 /** A message to the thread, which has the options of its transport as its data: to fetch something, or to cancel it. */
-export type Request = { readonly id: number; readonly target: Target } | { readonly stop: number };
+export type FetchMessage = { readonly id: number; readonly target: Target } | { readonly stop: number };
 
 /** A message from the thread. The buffer that the answer and its columns share is transferred. */
 export type Fetched = { readonly id: number } & ({ readonly answer: ScannedAnswer } | { readonly failure: Failure });
@@ -65,9 +65,9 @@ class FetchingThread implements Transport<ScannedAnswer> {
           subscriber.error(limitReached(cause) ?? new SourceError('E_SOURCE_UNAVAILABLE', 'permanent', message));
         },
       };
-      const id = thread.ask(asking, (id): Request => ({ id, target }));
+      const id = thread.ask(asking, (id): FetchMessage => ({ id, target }));
       return () => {
-        thread.forget(id, { stop: id } satisfies Request);
+        thread.forget(id, { stop: id } satisfies FetchMessage);
         this.#rest();
       };
     });

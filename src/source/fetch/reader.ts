@@ -2,8 +2,8 @@ import { catchError, of, throwError, type Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, RowOf, Served } from '../../collections/index.js';
 import { isAddressable, SourceError, type Redactor, schema } from '../../core/index.js';
-import { discreet, type Answer } from '../../http/index.js';
-import { ambiguous, ascii, isJson, isRecord, JsonText, placeOf, readJson, RepeatedName, valueAt, without } from '../../json/index.js';
+import { discreet, type HttpAnswer } from '../../http/index.js';
+import { ambiguous, ascii, isJson, isRecord, JsonText, bytesAt, readJson, RepeatedName, valueAt, without } from '../../json/index.js';
 import type { JsonRecord } from '../../json/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { Decoder, readSingle, readList, nameShape, notJson, suspect } from '../decode/decoder.js';
@@ -15,7 +15,7 @@ import {
   isSequential,
   positionAt,
   type Position,
-  type Surroundings,
+  type LinkScope,
   nextIn,
   noSuchList,
   type Asked,
@@ -63,7 +63,7 @@ export interface CollectionReader<T> {
 
 interface ReaderOptions {
   readonly limit: number;
-  readonly surroundings: Surroundings;
+  readonly linkScope: LinkScope;
   readonly read: <T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T) => Observable<T>;
   readonly redact: Redactor;
   readonly onPath: OnPath;
@@ -72,7 +72,7 @@ interface ReaderOptions {
 export function createReader<C extends Collection>(
   collection: C,
   reveal: readonly string[],
-  { limit, surroundings, read, redact, onPath }: ReaderOptions,
+  { limit, linkScope, read, redact, onPath }: ReaderOptions,
 ): CollectionReader<RowOf<C>> {
   const { name, served } = collection;
   const decoder = new Decoder(collection, reveal, redact);
@@ -97,7 +97,7 @@ export function createReader<C extends Collection>(
     const { query: written } = position;
     return reading({ collection, path: position.path, page: page ?? 1, written, purpose }, (label, answer) => {
       const batch = batchOf(label, answer, counted);
-      const next = nextIn(answer, batch, { served, label, position, limit: rows, surroundings });
+      const next = nextIn(answer, batch, { served, label, position, limit: rows, linkScope });
       return { batch, position, next, body: packed({ position, next }, answer.body) };
     });
   }
@@ -115,7 +115,7 @@ export function createReader<C extends Collection>(
     return (scanned ? decoder.decodeColumns(scanned, counted) : undefined) ?? decoder.decode(readList(label, list), counted);
   }
 
-  function found(label: string, answer: Answer): readonly RowOf<C>[] {
+  function found(label: string, answer: HttpAnswer): readonly RowOf<C>[] {
     if (answer.status === 404) throw notFound(label, 'no such record');
     const records = readSingle(label, answer);
     const batch = decoder.decode(served ? flattened(records, served) : records);
@@ -165,7 +165,7 @@ function notFound(label: string, what: string): SourceError {
 }
 
 /** Returns the list in an answer of a custom collection; `undefined` if the answer is declared to mean that there are no rows. */
-function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Array | undefined {
+function listIn(label: string, answer: HttpAnswer, { rows, ends }: Served): Uint8Array | undefined {
   const { body: sent } = answer;
   // A byte order mark is not part of the JSON.
   const body = sent[0] === 0xef && sent[1] === 0xbb && sent[2] === 0xbf ? sent.subarray(3) : sent;
@@ -177,7 +177,7 @@ function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Arr
   if (rows.length === 0) return body;
   // In a truncated answer the list may be complete while the sign that there is more is missing.
   if (!isJson(body)) throw notJson(label, answer);
-  const place = placeOf(body, rows);
+  const place = bytesAt(body, rows);
   const isNothing = place === undefined || valueAt(place, []) === null;
   const isEmpty = isNothing || (place[0] === ascii.openList && /^\[\s*\]$/.test(Buffer.from(place).toString('latin1', 0, 64)));
   // Some services have codes of their own, like 20000 for success: beside an empty list only those of HTTP are errors.
@@ -191,9 +191,9 @@ function listIn(label: string, answer: Answer, { rows, ends }: Served): Uint8Arr
 }
 
 /** Refuses an answer without rows that holds an error: it says nothing about the list. */
-function refuseError(label: string, answer: Answer, body: Uint8Array, rows: readonly string[], mostCode: number): void {
+function refuseError(label: string, answer: HttpAnswer, body: Uint8Array, rows: readonly string[], mostCode: number): void {
   for (const [depth] of rows.entries()) {
-    const place = placeOf(body, rows.slice(0, depth));
+    const place = bytesAt(body, rows.slice(0, depth));
     const found = place && readJson(place);
     if (!isRecord(found)) continue;
     for (const [name, value] of Object.entries(found)) {

@@ -2,7 +2,7 @@ import { catchError, defer, tap, throwError, type Observable } from 'rxjs';
 import type { Collection, Paging, Served } from '../../collections/index.js';
 import { SourceError } from '../../core/index.js';
 import { JsonText, segmentsOf, valueAt } from '../../json/index.js';
-import { type Answer, credentialParameters, type RequestDescription, type Target } from '../../http/index.js';
+import { type HttpAnswer, credentialParameters, type RequestDescription, type Target } from '../../http/index.js';
 import type { RecordBatch } from '../../vector/index.js';
 
 interface Asking {
@@ -10,11 +10,11 @@ interface Asking {
   readonly label: string;
   readonly position: Position;
   readonly limit: number;
-  readonly surroundings: Surroundings;
+  readonly linkScope: LinkScope;
 }
 
 /** Returns where the next page is. @throws {SourceError} If the answer does not say it in a form that can be read, or leads elsewhere. */
-export function nextIn(answer: Answer, batch: RecordBatch, asking: Asking): Position | undefined {
+export function nextIn(answer: HttpAnswer, batch: RecordBatch, asking: Asking): Position | undefined {
   const { served, label, position, limit } = asking;
   const { paging, ends } = served;
   if (batch.length === 0 && ends.includes('empty_page')) return undefined;
@@ -65,7 +65,7 @@ export function nextLinkIn(header: string, label: string): string | undefined {
 const linkPart = /[\s,]*<([^>]*)>|\s*;\s*([^\s=;,]*)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)("?)|([^;,]*)))?/gy;
 
 /** Returns a text or number in an answer; `undefined` for `null`, `false`, an empty text, and a missing value. */
-function textAt({ body }: Answer, pointer: string, label: string, what: 'link' | 'cursor'): string | undefined {
+function textAt({ body }: HttpAnswer, pointer: string, label: string, what: 'link' | 'cursor'): string | undefined {
   const value = valueAt(body, segmentsOf(pointer)) ?? '';
   if (typeof value === 'string') return value === '' ? undefined : value;
   if (value.text === 'false') return undefined;
@@ -74,7 +74,7 @@ function textAt({ body }: Answer, pointer: string, label: string, what: 'link' |
   throw new SourceError(code, 'suspect', `${label}: the value at ${pointer} is not a ${what}`);
 }
 
-function hasMore({ body }: Answer, batch: RecordBatch, pointer: string, label: string): boolean {
+function hasMore({ body }: HttpAnswer, batch: RecordBatch, pointer: string, label: string): boolean {
   const value = valueAt(body, segmentsOf(pointer));
   const text = value instanceof JsonText ? value.text : value;
   if (text === 'true' || text === '1') return true;
@@ -88,14 +88,14 @@ function lastOf(batch: RecordBatch, field = ''): string | undefined {
 }
 
 /** What a link is checked against: the origin and path of the service, and values that must not be passed on in a link. */
-export interface Surroundings {
+export interface LinkScope {
   readonly baseUrl: string;
   readonly secrets: readonly string[];
 }
 
 /** Resolves a link against its page (RFC 3986), but not outside the base URL, and removes credentials: every request has our own. */
-function followed(link: string, paging: Paging & { readonly scheme: 'link' }, { served, label, position, surroundings }: Asking): Position {
-  const { origin, pathname } = new URL(surroundings.baseUrl);
+function followed(link: string, paging: Paging & { readonly scheme: 'link' }, { served, label, position, linkScope }: Asking): Position {
+  const { origin, pathname } = new URL(linkScope.baseUrl);
   const base = pathname.replace(/\/+$/, '');
   const page = `${origin}${base}${position.path}?${position.query}`;
   if (!URL.canParse(link, page)) throw refused(label, 'is not a valid address');
@@ -104,7 +104,7 @@ function followed(link: string, paging: Paging & { readonly scheme: 'link' }, { 
   if (!next.pathname.startsWith(`${base}/`)) throw refused(label, `points outside the path of base_url, ${base}/`);
   // The others stay as written: a service may understand no other spelling of its own links.
   const pairs = next.search.slice(1).split('&');
-  const query = pairs.filter((pair) => !isCredential(pair, surroundings.secrets)).join('&');
+  const query = pairs.filter((pair) => !isCredential(pair, linkScope.secrets)).join('&');
   const path = next.pathname.slice(base.length);
   const { keep_query: keeps } = paging;
   const lost = keeps === false ? [] : departures(served.query, query);

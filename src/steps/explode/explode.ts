@@ -1,5 +1,5 @@
 import { map } from 'rxjs';
-import { itemAt, repeated, textOf, type Row, type Value } from '../../core/index.js';
+import { itemAt, markRepeated, textOf, type Row, type Value } from '../../core/index.js';
 import { batchOf, withBatch, type OnError, type Step, type StepContext } from '../../flow/index.js';
 import { ambiguous, isList, isRecord, JsonText, readJson, type JsonItem } from '../../json/index.js';
 import { FlatVector, memoOf, Unfit } from '../../vector/index.js';
@@ -94,7 +94,7 @@ export const explodeStep = builtInStep('explode', {
       plan.problem(['field'], `field '${field}' is ${column.type} here, not a list; explode it before it is cast`);
     if (position !== undefined && input.some(({ name }) => name === position))
       plan.problem(['position'], `there is already a field '${position}'; choose another name`);
-    const exploded = repeated(input).map((each) =>
+    const exploded = markRepeated(input).map((each) =>
       each.name === field ? { ...each, source: undefined, origin: each.origin && `an element of ${each.origin}` } : each,
     );
     if (position === undefined) return exploded;

@@ -6,7 +6,7 @@ import {
   compareShare,
   declaredTypes,
   GateError,
-  repeated,
+  markRepeated,
   schema,
   shareIn,
   unknownName,
@@ -54,7 +54,7 @@ export type Joined<Left, Right, As extends string, Field extends keyof Right & s
  *
  * @typeParam Name The names under `select`, whether they are fields or not, so that the compiler can report those that are not.
  */
-export type Meeting<Left, Right, On, As extends string, Name extends string> = Named<On> & Addition<Left, Right, As, Name>;
+export type JoinConstraints<Left, Right, On, As extends string, Name extends string> = Named<On> & Addition<Left, Right, As, Name>;
 
 // The compiler infers `On` and `Name` from these types, even where they resolve to `unknown`.
 type Named<On> = string extends keyof On
@@ -98,7 +98,7 @@ export function join<
   const Name extends string = never,
 >(
   right: Side<Right>,
-  options: JoinOptions<NoInfer<Left>, Right, As, Field> & Meeting<NoInfer<Left>, Right, On, As, Name>,
+  options: JoinOptions<NoInfer<Left>, Right, As, Field> & JoinConstraints<NoInfer<Left>, Right, On, As, Name>,
 ): Step<Left, Joined<Left, Right, As, Field>> {
   const at = 'join';
   const config: JoinConfig = checkedConfig({ name: at, config: configOfProgram }, { with: right }, options);
@@ -215,7 +215,7 @@ export const joinStep = builtInStep('join', {
       if (input.some((present) => present.name === name)) plan.problem(['as'], takenName(name));
       return [{ ...column, name, original, source: undefined }];
     });
-    return pick === 'all' ? repeated([...input, ...added]) : [...input, ...added];
+    return pick === 'all' ? markRepeated([...input, ...added]) : [...input, ...added];
   },
   reads: ({ lookup, with: other }) => (lookup === 'by_id' || typeof other !== 'string' ? undefined : other),
   open: (config, runtime) => {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { explainRow, loadPipeline, previewPipeline, type RowExplanation } from '../../../src/index.js';
+import { traceRow, loadPipeline, previewPipeline, type RowExplanation } from '../../../src/index.js';
 import { generate } from '../../../src/service/index.js';
 import { cli } from '../../support/cli.js';
 import { service, serviceOf } from '../../support/services.js';
@@ -40,7 +40,7 @@ async function explained(steps: readonly string[], key: string, more = ''): Prom
     await served(),
     await workplace(`from: leads\n${more}steps:\n${steps.map((step) => `  - ${step}\n`).join('')}to:\n  - csv: { path: l.csv }\n`),
   ];
-  return explainRow(await loadPipeline('p.yaml', { cwd, env: from.env }), [key]);
+  return traceRow(await loadPipeline('p.yaml', { cwd, env: from.env }), [key]);
 }
 
 describe('explain-row', () => {
@@ -65,7 +65,7 @@ describe('explain-row', () => {
     ['4', [passed, passed, ['passed', { matched: 1 }], ['rejected', { rejected: 1 }]]],
   ])('says which step takes lead %s out, and under which count', async (key, steps) => {
     const [from, cwd] = [await served(), await workplace(enriching)];
-    const explanation = await explainRow(await loadPipeline('p.yaml', { cwd, env: from.env }), [key]);
+    const explanation = await traceRow(await loadPipeline('p.yaml', { cwd, env: from.env }), [key]);
     const reached = explanation.steps.filter(({ outcome }) => outcome !== 'not reached');
     expect(reached.map(({ outcome, counts }) => [outcome, counts])).toEqual(steps);
     const { code, stdout } = await cli(['explain-row', 'p.yaml', key], { cwd, env: from.env });
@@ -125,7 +125,7 @@ describe('explain-row', () => {
   ])('says that a dedupe prefers a row that %s', async (_what, list, before, by, key, left) => {
     const [from, steps] = [await serviceOf({ leads: twice, areacodes: areas }), [...before, `dedupe: { by: [${by}] }`, 'cast: {}']];
     const cwd = await workplace(`from: ${list}\nsteps:\n${steps.map((step) => `  - ${step}\n`).join('')}to: [stdout: {}]`);
-    const { steps: passages } = await explainRow(await loadPipeline('p.yaml', { cwd, env: from.env }), key);
+    const { steps: passages } = await traceRow(await loadPipeline('p.yaml', { cwd, env: from.env }), key);
     const [dedupe, cast] = passages.slice(-2);
     expect(dedupe).toMatchObject({ outcome: left ? 'passed' : 'dropped', counts: { duplicates: 1 } });
     expect(dedupe?.preferred).toContainEqual({ name: by, value: expect.any(String) });
@@ -148,7 +148,7 @@ describe('explain-row', () => {
     const cwd = await workplace(`from: leads\nsteps:\n${steps.map((step) => `  - ${step}\n`).join('')}to:\n  - stdout: {}`);
     const pipeline = await loadPipeline('p.yaml', { cwd, env: from.env });
     const { stages } = await previewPipeline(pipeline);
-    const { steps: passages } = await explainRow(pipeline, ['1'], { reveal: true });
+    const { steps: passages } = await traceRow(pipeline, ['1'], { reveal: true });
     expect(passages.map(({ rows }) => rows.length)).toEqual([1, 2, 1]);
     const [left = []] = passages[2]?.rows ?? [];
     expect(Object.fromEntries(left.map(({ name, value }) => [name, value]))).toEqual(stages.at(-1)?.rows[0]);

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Console } from '../../../src/cli/console.js';
-import { Observed, Status } from '../../../src/cli/status.js';
+import { RunObserver, Status } from '../../../src/cli/status.js';
 import { loadPipeline, type OperationEvent, type Pipeline } from '../../../src/index.js';
 import { pipelineText } from '../../support/services.js';
 import { toCsv, toStdout } from './support.js';
@@ -23,7 +23,7 @@ class Scene {
   readonly writes: string[] = [];
   readonly events: unknown[] = [];
   readonly stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
-  readonly observed = new Observed();
+  readonly observed = new RunObserver();
 
   constructor() {
     this.stderr.on('data', (piece: Buffer) => this.writes.push(piece.toString('utf8')));

@@ -1,7 +1,7 @@
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
-import { checkNames } from '../../../src/lake/delta/actions.js';
+import { checkDeltaNames } from '../../../src/lake/delta/actions.js';
 import { verifyTable } from '../../../src/lake/index.js';
 import { manifestKey } from '../../../src/lake/store-table.js';
 import { rollbackTable } from '../../../src/run/index.js';
@@ -76,7 +76,7 @@ describe('a Delta table', () => {
     [['a=b'], /no column 'a=b'/],
     [['Id', 'iD'], /no column iD next to/],
   ])('has no columns %j', (names, message) => {
-    expect(() => checkNames('out', names)).toThrow(
+    expect(() => checkDeltaNames('out', names)).toThrow(
       expect.objectContaining({ code: 'E_SINK_VALUE', message: expect.stringMatching(message) }),
     );
   });

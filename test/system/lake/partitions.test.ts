@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { parquetSink } from '../../../src/sinks/parquet.js';
 import { parquetMetadataAsync, asyncBufferFromFile } from 'hyparquet';
 import type { DeclaredType, Row, Value } from '../../../src/core/index.js';
-import { folderOf as icebergFolderOf } from '../../../src/lake/iceberg/data-files.js';
-import { applied } from '../../../src/lake/iceberg/file-catalog.js';
+import { partitionFolder as icebergFolderOf } from '../../../src/lake/iceberg/data-files.js';
+import { updated } from '../../../src/lake/iceberg/file-catalog.js';
 import { indexOf } from '../../../src/lake/keys.js';
 import { notForFolder, partitionBy } from '../../../src/lake/partitions.js';
 import { FlatVector, keyOf } from '../../../src/vector/index.js';
@@ -402,7 +402,7 @@ describe('instants of other programs that milliseconds do not hold', () => {
   test('are partitions of their own', () => {
     const schema = { type: 'struct' as const, 'schema-id': 0, fields: [{ id: 1, name: 'ts', required: false, type: 'timestamptz' }] };
     const spec = { 'spec-id': 0, fields: [{ 'source-id': 1, 'field-id': 1000, name: 'ts', transform: 'identity' }] };
-    const metadata = applied(undefined, [
+    const metadata = updated(undefined, [
       { action: 'add-schema', schema, 'last-column-id': 1 },
       { action: 'add-spec', spec },
     ]);

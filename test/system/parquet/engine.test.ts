@@ -4,7 +4,7 @@ import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData } from 'hy
 import { readParquet } from 'parquet-wasm';
 import type { Row } from '../../../src/core/index.js';
 import { parquet } from '../../../src/sinks/index.js';
-import { faultOf } from '../../../src/parquet/read.js';
+import { footerFault } from '../../../src/parquet/read.js';
 import { engineNames } from '../../../src/parquet/index.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
@@ -55,15 +55,15 @@ describe.each(engineCodecs)('a file by %s, %s', (engine, compression) => {
     const encoding = { compression, sortedBy: [], metadata: {} };
     const expected = { columns, encoding, rows: 4, bytes };
 
-    expect(faultOf(footer, expected)).toBeUndefined();
-    expect(faultOf(footer, { ...expected, rows: 5 })).toBe('wrote 5 rows, read back 4, 4 of them in row groups');
-    expect(faultOf({ ...footer, row_groups: [] }, expected)).toBe('wrote 4 rows, read back 4, 0 of them in row groups');
-    expect(faultOf(footer, { ...expected, columns: columns.slice(1) })).toBe('wrote 5 columns, read back 6');
-    expect(faultOf(footer, { ...expected, columns: [output('texte', 'text'), ...columns.slice(1)] })).toBe(
+    expect(footerFault(footer, expected)).toBeUndefined();
+    expect(footerFault(footer, { ...expected, rows: 5 })).toBe('wrote 5 rows, read back 4, 4 of them in row groups');
+    expect(footerFault({ ...footer, row_groups: [] }, expected)).toBe('wrote 4 rows, read back 4, 0 of them in row groups');
+    expect(footerFault(footer, { ...expected, columns: columns.slice(1) })).toBe('wrote 5 columns, read back 6');
+    expect(footerFault(footer, { ...expected, columns: [output('texte', 'text'), ...columns.slice(1)] })).toBe(
       'wrote column texte, read back text',
     );
-    expect(faultOf(footer, { ...expected, columns: [output('text', 'date'), ...columns.slice(1)] })).toBe('column text is not DATE');
-    expect(faultOf(footer, { ...expected, bytes: bytes - 100_000 })).toMatch(/^the data of column \w+ is outside the file$/);
+    expect(footerFault(footer, { ...expected, columns: [output('text', 'date'), ...columns.slice(1)] })).toBe('column text is not DATE');
+    expect(footerFault(footer, { ...expected, bytes: bytes - 100_000 })).toMatch(/^the data of column \w+ is outside the file$/);
   });
 });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
-import { explainRow, previewPipeline, runPipeline } from '../../../src/index.js';
+import { traceRow, previewPipeline, runPipeline } from '../../../src/index.js';
 import { connect, csv, derive, writeTo } from '../../../src/leadstream.js';
 import type { ServedTable } from '../../../src/service/index.js';
 import { createClient } from '../../../src/source/index.js';
@@ -171,7 +171,7 @@ describe('the other side of a join, in which a key came twice', () => {
     const { stages, failure } = await previewPipeline(pipeline);
     expect(failure).toBeUndefined();
     expect(stages.at(-1)?.rows.map(({ b_title }) => b_title)).toEqual(titles);
-    const { steps } = await explainRow(pipeline, ['1']);
+    const { steps } = await traceRow(pipeline, ['1']);
     expect(steps.map(({ outcome, rows }) => [outcome, rows.length])).toEqual([['passed', titles.length]]);
   });
 
@@ -193,7 +193,7 @@ describe('the other side of a join, in which a key came twice', () => {
   ])('fails all of them where nobody chooses among several: %j %j', async (more, keeping) => {
     const pipeline = await pipelineFor(await serviceOf(lists), bodyWith(more, keeping), await temporaryFolder());
     await expect(runPipeline(pipeline)).rejects.toMatchObject({ code: 'E_STEP_MATCHES' });
-    expect(await explainRow(pipeline, ['1'])).toMatchObject({ steps: [{ outcome: 'failed' }], failure: { code: 'E_STEP_MATCHES' } });
+    expect(await traceRow(pipeline, ['1'])).toMatchObject({ steps: [{ outcome: 'failed' }], failure: { code: 'E_STEP_MATCHES' } });
   });
 });
 

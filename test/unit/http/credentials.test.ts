@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { createRedactor } from '../../../src/core/index.js';
-import { accountOf, credentialForms, credentialsProblem, keyOf, privacyAt, type Credentials } from '../../../src/http/credentials.js';
+import { accountOf, credentialForms, credentialsProblem, secretKeyOf, privacyAt, type Credentials } from '../../../src/http/credentials.js';
 
 const key = 'key-of-the-test';
-const withKey = (credentials: Credentials, other: string): Credentials => ({ ...credentials, [keyOf(credentials).field]: other });
+const withKey = (credentials: Credentials, other: string): Credentials => ({ ...credentials, [secretKeyOf(credentials).field]: other });
 
 /** Credentials of every form, the user with what may stand in any text. */
 const samples = {
@@ -17,7 +17,7 @@ describe.each(Object.entries(samples))('%s', (_name, credentials) => {
   test('puts nothing on the wire that is not redacted, but for what is withheld by its place', () => {
     const wire = accountOf(credentials);
     expect(Object.keys(wire).length).toBeGreaterThan(0);
-    const redact = createRedactor([keyOf(credentials).value]);
+    const redact = createRedactor([secretKeyOf(credentials).value]);
     for (const [name, value] of Object.entries(wire))
       if (privacyAt([name]) !== 'withheld') expect(redact(value)).toMatch(/^(?:\w+ )?\[redacted\]$/);
   });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { isJson, JsonText, placeOf, RepeatedName, segmentsOf, valueAt } from '../../../src/json/index.js';
+import { isJson, JsonText, bytesAt, RepeatedName, segmentsOf, valueAt } from '../../../src/json/index.js';
 import { places, plain } from '../../support/json.js';
 
 const bytes = (text: string) => Buffer.from(text);
@@ -11,7 +11,7 @@ test('a pointer leads to what it does in RFC 6901, as the text that it is', () =
       const wanted = plain(JSON.parse(json), segments);
       const found = valueAt(bytes(json), segments);
       expect(found instanceof JsonText ? JSON.parse(found.text) : found).toEqual(wanted);
-      const place = placeOf(bytes(json), segments);
+      const place = bytesAt(bytes(json), segments);
       expect(place && JSON.parse(Buffer.from(place).toString())).toEqual(wanted);
     }),
   );

@@ -8,7 +8,7 @@ import { pageOf } from '../../../src/flow/index.js';
 import { standaloneSink } from '../../../src/sinks/alone.js';
 import { CsvFormat, csvFormat } from '../../../src/sinks/csv.js';
 import { NdjsonFormat } from '../../../src/sinks/ndjson.js';
-import { TableFormat } from '../../../src/sinks/stdout.js';
+import { TextTableFormat } from '../../../src/sinks/stdout.js';
 import { textSink, type TextSink, type TextTarget } from '../../../src/sinks/text.js';
 import { dictionaryBatches, batchOfTexts } from '../../support/batches.js';
 import { column, recording } from '../../support/sinks.js';
@@ -54,7 +54,7 @@ const sinks: Readonly<Record<string, fc.Arbitrary<TextSink>>> = {
     .tuple(common, fc.record({ delimiter, bom: fc.boolean(), escape_formulas: fc.boolean() }))
     .map(([options, dialect]) => ({ ...options, naming, nul, format: (columns) => new CsvFormat(columns, dialect, format) })),
   ndjson: common.map((options) => ({ ...options, naming, json: true, format: (columns) => new NdjsonFormat(columns) })),
-  table: common.map((options) => ({ ...options, naming, json: true, format: (columns) => new TableFormat(columns, 8) })),
+  table: common.map((options) => ({ ...options, naming, json: true, format: (columns) => new TextTableFormat(columns, 8) })),
 };
 
 describe.each(Object.entries(sinks))('%s', (_name, sink) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Decoder, readList } from '../../../src/source/decode/decoder.js';
-import { columnsIn, scan } from '../../../src/source/decode/scan.js';
+import { sentColumns, scan } from '../../../src/source/decode/scan.js';
 import { collections } from '../../../src/collections/index.js';
 import { RecordBatch } from '../../../src/vector/index.js';
 import { JsonText, readJson } from '../../../src/json/index.js';
@@ -12,7 +12,7 @@ import { anyText } from '../../support/texts.js';
 function scanned(body: Uint8Array): readonly unknown[] | undefined {
   const found = scan(body);
   if (!found) return undefined;
-  const columns = new Map([...columnsIn(found)].map(([name, { vector }]) => [name, vector]));
+  const columns = new Map([...sentColumns(found)].map(([name, { vector }]) => [name, vector]));
   return new RecordBatch(found.rows, columns).rows();
 }
 

@@ -4,14 +4,14 @@ import { encodeGroup } from './encode.js';
 import type { GroupBytes } from './rows.js';
 
 /** A request to the thread. The buffer of the group is transferred. */
-export interface Request {
+export interface EncodeRequest {
   readonly id: number;
   readonly group: GroupBytes;
   readonly compression: Compression;
 }
 
 /** An answer of the thread, in the order of the requests. Both buffers are transferred. */
-export interface Answer {
+export interface EncodedGroup {
   readonly id: number;
   /** The buffer that came with the group: as garbage of this thread it would be collected late. */
   readonly buffer: ArrayBuffer;
@@ -19,10 +19,10 @@ export interface Answer {
   readonly file?: Uint8Array;
 }
 
-parentPort?.on('message', ({ id, group, compression }: Request) => {
+parentPort?.on('message', ({ id, group, compression }: EncodeRequest) => {
   const file = encoded(group, compression);
   const { buffer } = group.stream;
-  const answer: Answer = file ? { id, buffer, file } : { id, buffer };
+  const answer: EncodedGroup = file ? { id, buffer, file } : { id, buffer };
   parentPort?.postMessage(answer, file?.buffer instanceof ArrayBuffer ? [buffer, file.buffer] : [buffer]);
 });
 
