@@ -140,7 +140,7 @@ export class Queries {
 }
 
 function resultOf(prepared: DuckDB.DuckDBPreparedStatement, tree: QueryTree): QueryAnswer {
-  const taken = new Set<string>();
+  const used = new Set<string>();
   const columns: QueryColumn[] = [];
   for (let index = 0; index < prepared.columnCount; index += 1) {
     const name = prepared.columnName(index);
@@ -148,7 +148,7 @@ function resultOf(prepared: DuckDB.DuckDBPreparedStatement, tree: QueryTree): Qu
     const type = types.find(([pattern]) => pattern.test(inDuckdb))?.[1];
     if (!/^(?!__proto__$)[a-z_][a-z0-9_]*$/.test(name))
       return { problem: `name the column ${name} with AS; a name may contain only a-z, 0-9 and _` };
-    if (taken.has(name)) return { problem: `two columns are named ${name}; name one of them with AS` };
+    if (used.has(name)) return { problem: `two columns are named ${name}; name one of them with AS` };
     if (type === undefined) {
       return { problem: `the column ${name} is of type ${inDuckdb}; cast it to VARCHAR, BOOLEAN, BIGINT, DOUBLE, TIMESTAMP or DATE` };
     }
@@ -156,7 +156,7 @@ function resultOf(prepared: DuckDB.DuckDBPreparedStatement, tree: QueryTree): Qu
       const remedy = 'cast it to DATE or VARCHAR, or turn it back with AT TIME ZONE';
       return { problem: `the column ${name} is a time of day without its zone, as AT TIME ZONE gives; ${remedy}` };
     }
-    taken.add(name);
+    used.add(name);
     columns.push({ name, type });
   }
   const { reads, isWhole, warning } = tree;

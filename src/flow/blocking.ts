@@ -43,8 +43,8 @@ export function blocking<In extends Row, Out extends Row>(
           }),
         ),
       );
-      const taken$ = pages$.pipe(tap<Page<In>>(keep), concatMap(take), ignoreElements());
+      const consumed$ = pages$.pipe(tap<Page<In>>(keep), concatMap(take), ignoreElements());
       const closed$ = defer(() => collector.close()).pipe(ignoreElements());
-      return concat(taken$, given$.pipe(handOver()), closed$).pipe(finalize(() => void collector.close().catch(() => undefined)));
+      return concat(consumed$, given$.pipe(handOver()), closed$).pipe(finalize(() => void collector.close().catch(() => undefined)));
     });
 }

@@ -72,13 +72,13 @@ export function standalone(at: string, overrides: Partial<StepContext> = {}): St
     at,
     tally: emptyTally(),
     reject: (row, { field, reason, page, index }) => {
-      const told = (place: string) =>
+      const failure = (place: string) =>
         new StepError(
           'E_STEP_VALUE',
           `${at}: field ${field} ${reason}${place}; such a row ends the stream unless onError is 'null' or the context takes rejects`,
         );
-      if (page === undefined || index === undefined) throw told('');
-      throw failureAt({ at, page, index, row }, (place) => told(` in ${place}`));
+      if (page === undefined || index === undefined) throw failure('');
+      throw failureAt({ at, page, index, row }, (place) => failure(` in ${place}`));
     },
     ...defined(overrides),
   };

@@ -26,10 +26,10 @@ export class LookupCache<V> {
 }
 
 /** Makes a request for each item, of which each emits one value, and emits all results as one list, in the order of the items. */
-export function gather<T, R>(items: readonly T[], ask: (item: T) => Observable<R>, concurrency: number): Observable<readonly R[]> {
+export function gather<T, R>(items: readonly T[], find: (item: T) => Observable<R>, concurrency: number): Observable<readonly R[]> {
   return defer(() => {
     const found: R[] = [];
-    const all$ = from(items.entries()).pipe(mergeMap(([index, item]) => ask(item).pipe(tap((one) => (found[index] = one))), concurrency));
+    const all$ = from(items.entries()).pipe(mergeMap(([index, item]) => find(item).pipe(tap((one) => (found[index] = one))), concurrency));
     return concat(all$.pipe(ignoreElements()), of(found));
   });
 }

@@ -19,12 +19,12 @@ export interface KnownRows {
 }
 
 /** Failures at a row, whose messages may be rebuilt once the row's key is known. */
-const failures = new WeakMap<object, { readonly place: RowPlace; told(row: string): LeadstreamError }>();
+const failures = new WeakMap<object, { readonly place: RowPlace; make(row: string): LeadstreamError }>();
 
 /** Creates a failure at one row from a description of the row, like `row 3 of page 7`, and again if the row's key becomes known. */
-export function failureAt<E extends LeadstreamError>(place: RowPlace, told: (row: string) => E): E {
-  const failure = told(positionOf(place));
-  failures.set(failure, { place, told });
+export function failureAt<E extends LeadstreamError>(place: RowPlace, make: (row: string) => E): E {
+  const failure = make(positionOf(place));
+  failures.set(failure, { place, make });
   return failure;
 }
 
@@ -33,10 +33,10 @@ export function namingRow(failure: unknown, known: (at: string) => KnownRows | u
   const failed = typeof failure === 'object' && failure !== null ? failures.get(failure) : undefined;
   if (failed === undefined || !(failure instanceof Error)) return failure;
   failures.delete(failure);
-  const { place, told } = failed;
+  const { place, make } = failed;
   const rows = known(place.at);
   const key = rows && shownKey(place.row, rows);
-  return key === undefined ? failure : withDiscreetMessage(told(`the row with ${key} (${positionOf(place)})`), failure.message);
+  return key === undefined ? failure : withDiscreetMessage(make(`the row with ${key} (${positionOf(place)})`), failure.message);
 }
 
 /** Adds the row's key to an error of the step `at` that ends a stream. */

@@ -4,10 +4,10 @@ import { LeadstreamError } from '../core/index.js';
 /** What may wait when nothing can happen any more, most informative first. */
 const kinds = ['failures', 'calls', 'stalls', 'ends'] as const;
 
-/** A wait to end. `tell` ends it with a failure, and returns whether it did. */
+/** A wait to end. `fail` ends it with a failure, and returns whether it did. */
 interface Wait {
   readonly kind: (typeof kinds)[number];
-  tell(): boolean;
+  fail(): boolean;
 }
 
 const waiting = new Set<Wait>();
@@ -19,26 +19,26 @@ const waiting = new Set<Wait>();
  * @param failure Returns the error; `undefined` if this stream does not wait.
  */
 export function failWhenDry<T>(subscriber: Subscriber<T>, kind: Wait['kind'], failure: () => unknown): void {
-  const tell = () => {
+  const fail = () => {
     const error = failure();
     if (error !== undefined) subscriber.error(error);
     return error !== undefined;
   };
-  const wait = { kind, tell };
-  if (waiting.size === 0) process.on('beforeExit', tellOne);
+  const wait = { kind, fail };
+  if (waiting.size === 0) process.on('beforeExit', failOne);
   waiting.add(wait);
   subscriber.add(() => {
     waiting.delete(wait);
-    if (waiting.size === 0) process.off('beforeExit', tellOne);
+    if (waiting.size === 0) process.off('beforeExit', failOne);
   });
 }
 
 /** Ending one wait can end others, or give them something to wait for: these are called when the event loop is empty again. */
-function tellOne(): void {
+function failOne(): void {
   // Earlier waits depend on later ones.
   const latest = [...waiting].reverse();
   const inOrder = kinds.flatMap((kind) => latest.filter((wait) => wait.kind === kind));
-  if (inOrder.some((wait) => wait.tell())) setImmediate(() => {});
+  if (inOrder.some((wait) => wait.fail())) setImmediate(() => {});
 }
 
 export function stalled(what: string): LeadstreamError {

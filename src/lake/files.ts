@@ -2,7 +2,7 @@ import type { OutputColumn } from '../core/index.js';
 import { checkUsage } from '../options/index.js';
 import { Stores } from '../store/index.js';
 import type { LiveFile } from './format.js';
-import { accessTaken, type TableAccess, tableAt } from './formats.js';
+import { accessParameters, type TableAccess, tableAt } from './formats.js';
 import { fileColumns, folderOf, type ManifestFile } from './manifest.js';
 import type { TableKind } from './partitions.js';
 import { notATable } from './table.js';
@@ -29,7 +29,7 @@ export interface TableFiles {
  * const { files } = await tableFiles('s3://lake/leads'); // ['s3://lake/leads/data/20260101T…/part-00000.parquet']
  */
 export async function tableFiles(path: string, { stores = new Stores() }: TableAccess = {}): Promise<TableFiles> {
-  checkUsage('tableFiles', accessTaken, { path, options: { stores } });
+  checkUsage('tableFiles', accessParameters, { path, options: { stores } });
   const table = await tableAt(path, stores);
   const { files, current, metadata } = await table.version();
   const { manifest } = (current && (await table.manifest(current))) ?? {};

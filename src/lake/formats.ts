@@ -18,8 +18,8 @@ export interface TableAccess {
   readonly stores?: ObjectStores | undefined;
 }
 
-export const storesTaken = object({ at: callable }, ['at'], 'open');
-export const accessTaken = object({ path: filledText, options: object({ stores: storesTaken }) }, ['path']);
+export const storesOption = object({ at: callable }, ['at'], 'open');
+export const accessParameters = object({ path: filledText, options: object({ stores: storesOption }) }, ['path']);
 
 type AnyTable = Table | StoreTable;
 

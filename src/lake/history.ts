@@ -2,7 +2,7 @@ import { SinkError } from '../core/index.js';
 import { checkUsage } from '../options/index.js';
 import { Stores } from '../store/index.js';
 import type { FoundVersion, LakeTable } from './format.js';
-import { accessTaken, storeTable, type TableAccess, tableAt } from './formats.js';
+import { accessParameters, storeTable, type TableAccess, tableAt } from './formats.js';
 import type { Manifest } from './manifest.js';
 import { type Pointer, runsOf } from './pointer.js';
 import { RunLog, type Evidence } from './run-log.js';
@@ -26,7 +26,7 @@ export interface TableRun {
  * for (const { run, state } of await tableRuns('lake/leads')) console.log(run, state); // … published, … kept
  */
 export async function tableRuns(path: string, { stores = new Stores() }: TableAccess = {}): Promise<readonly TableRun[]> {
-  checkUsage('tableRuns', accessTaken, { path, options: { stores } });
+  checkUsage('tableRuns', accessParameters, { path, options: { stores } });
   const table = await tableAt(path, stores);
   return runsIn(table, await table.version());
 }

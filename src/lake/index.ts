@@ -7,7 +7,7 @@ export { OpenedRun } from './run.js';
 export { RunLog, type Evidence } from './run-log.js';
 export { StoreTable } from './store-table.js';
 export { tableFiles, type TableFiles } from './files.js';
-export { isInCatalog, openLanding, storesTaken, storeTable, type TableAccess, tableAt } from './formats.js';
+export { isInCatalog, openLanding, storesOption, storeTable, type TableAccess, tableAt } from './formats.js';
 export { catalogOptions, type CatalogOptions, RestCatalog } from './iceberg/index.js';
 export { Table } from './table.js';
 export { pointerOfSeveral, viewName } from './pointer.js';

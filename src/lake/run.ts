@@ -72,7 +72,7 @@ export class OpenedRun {
     const { inFiles, names } = partitioning;
     const inFolders = partitioning.columns.slice(inFiles.length);
     const results = partitioning.fields.filter(({ transform }) => transform !== 'identity');
-    refuseTaken(
+    refuseSameName(
       at,
       inFiles,
       [...inFolders, ...results].map(({ name }) => name),
@@ -213,12 +213,12 @@ function listed(names: readonly string[]): string {
 }
 
 /** Refuses names shared by files and folders, which readers see as one table. */
-function refuseTaken(at: string, inFiles: readonly OutputColumn[], partitions: readonly string[]): void {
+function refuseSameName(at: string, inFiles: readonly OutputColumn[], partitions: readonly string[]): void {
   partitions.forEach((partition, index) => {
     const others = [...namesOf(inFiles), ...partitions.slice(index + 1)];
-    const taken = others.find((name) => name.toLowerCase() === partition.toLowerCase());
-    if (taken !== undefined)
-      throw new SinkError('E_SINK_VALUE', `${at}: the partition ${partition} and the column ${taken} have the same name; rename one`);
+    const same = others.find((name) => name.toLowerCase() === partition.toLowerCase());
+    if (same !== undefined)
+      throw new SinkError('E_SINK_VALUE', `${at}: the partition ${partition} and the column ${same} have the same name; rename one`);
   });
 }
 

@@ -26,7 +26,7 @@ const linkEnding = '.link';
 
 /** Endings of the files next to the folder of a run, in the order in which they are removed. */
 const besideEndings = [linkEnding, keysEnding + partialEnding, keysEnding, manifestEnding + partialEnding, manifestEnding];
-const besideRun = /\.(?:link|(?:keys\.bin|manifest\.json)(?:\.partial)?)$/;
+const nextToRun = /\.(?:link|(?:keys\.bin|manifest\.json)(?:\.partial)?)$/;
 
 type FoundRun = Awaited<ReturnType<Table['run']>>;
 
@@ -103,14 +103,14 @@ export class Table implements LakeTable {
 
   /** Returns every run that has any files, ordered by name and so by time. */
   async runIds(): Promise<readonly string[]> {
-    const names = (await namesIn(this.runsFolder)).map((name) => name.replace(besideRun, ''));
+    const names = (await namesIn(this.runsFolder)).map((name) => name.replace(nextToRun, ''));
     return [...new Set(names)].filter(isRunId).sort();
   }
 
   /** Returns the runs that have a manifest, whatever its content, ordered by time. */
   async runsWithManifest(): Promise<readonly string[]> {
-    const beside = await namesIn(this.runsFolder);
-    return (await this.runIds()).filter((run) => beside.includes(run + manifestEnding));
+    const names = await namesIn(this.runsFolder);
+    return (await this.runIds()).filter((run) => names.includes(run + manifestEnding));
   }
 
   /** Checks that the content of a run is really in it, not at the other end of a link. @throws {SinkError} `E_SINK_FOREIGN`. */

@@ -14,7 +14,7 @@ export interface Together {
 
 /** A run of a pipeline whose tables are published together with others. */
 export interface Participant {
-  readonly meeting: CommitBarrier;
+  readonly barrier: CommitBarrier;
   /** Of the run, without its deadline: other tables may take longer. */
   readonly signal: AbortSignal | undefined;
 }
@@ -136,16 +136,16 @@ export class TogetherFormat extends SharedFormat {
     objects: ObjectStore,
     private readonly participant: Participant,
   ) {
-    super(objects, participant.meeting.pointer);
+    super(objects, participant.barrier.pointer);
   }
 
   override load(): Promise<PointerVersion | undefined> {
-    this.participant.meeting.refuseFailed();
+    this.participant.barrier.refuseFailed();
     return super.load();
   }
 
   announce(run: string, base: PointerVersion | undefined, change: TableChange | undefined): void {
-    this.participant.meeting.announce(this.table, { run, base, change });
+    this.participant.barrier.announce(this.table, { run, base, change });
   }
 
   override async commit(_: PointerVersion | undefined, { runId }: TableChange): Promise<PointerVersion> {
@@ -153,11 +153,11 @@ export class TogetherFormat extends SharedFormat {
   }
 
   stay(run: string): Promise<PointerState> {
-    return this.participant.meeting.commit(run, this.participant.signal);
+    return this.participant.barrier.commit(run, this.participant.signal);
   }
 
   withdraw(): Promise<boolean> {
-    return this.participant.meeting.withdraw(this.table);
+    return this.participant.barrier.withdraw(this.table);
   }
 }
 
@@ -173,8 +173,8 @@ export class TogetherFormat extends SharedFormat {
  * await Promise.all(pipelines.map((each) => runPipeline(each, { sets })));
  */
 export class TableSets {
-  /** The newest meeting of each set, and the pipelines that have come to it. */
-  readonly #meetings = new Map<string, { readonly meeting: CommitBarrier; readonly come: Set<string> }>();
+  /** The newest barrier of each set, and the pipelines that have come to it. */
+  readonly #barriers = new Map<string, { readonly barrier: CommitBarrier; readonly come: Set<string> }>();
   /** Called when a run waits for others. */
   held: () => void = () => undefined;
 
@@ -184,21 +184,21 @@ export class TableSets {
       throw new LeadstreamError('E_USAGE', `'${missing.name}' publishes together with other pipelines of its file; run all of them`);
   }
 
-  /** Returns the meeting for the next run of a pipeline. */
+  /** Returns the barrier for the next run of a pipeline. */
   at({ folder, tables }: Together, pipeline: string, stores: ObjectStores): CommitBarrier {
     const set = JSON.stringify([folder, ...tables]);
-    const newest = this.#meetings.get(set);
+    const newest = this.#barriers.get(set);
     if (newest && !newest.come.has(pipeline)) {
       newest.come.add(pipeline);
-      return newest.meeting;
+      return newest.barrier;
     }
-    const meeting = new CommitBarrier(new Pointer(stores.at(folder, 0o644), tables), () => this.held());
-    this.#meetings.set(set, { meeting, come: new Set([pipeline]) });
-    return meeting;
+    const barrier = new CommitBarrier(new Pointer(stores.at(folder, 0o644), tables), () => this.held());
+    this.#barriers.set(set, { barrier, come: new Set([pipeline]) });
+    return barrier;
   }
 
   /** Ends the wait of all runs for others that will not come. */
   fail(): void {
-    for (const { meeting } of this.#meetings.values()) meeting.fail();
+    for (const { barrier } of this.#barriers.values()) barrier.fail();
   }
 }

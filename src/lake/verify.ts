@@ -6,7 +6,7 @@ import { amount, amountOf, defined, SinkError } from '../core/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
 import { contentFault, footerOf, type Expected } from '../parquet/index.js';
 import { ScratchFolder, sha256File, sha256Text, Stores } from '../store/index.js';
-import { byPlace, storesTaken, type TableAccess, tableAt } from './formats.js';
+import { byPlace, storesOption, type TableAccess, tableAt } from './formats.js';
 import { withLive } from './landing.js';
 import { withCopy } from './store-run.js';
 import { keysKey, type StoreTable } from './store-table.js';
@@ -40,8 +40,8 @@ export interface VerifyOptions extends TableAccess {
   readonly scratch?: string | undefined;
 }
 
-const looking = object({ run: filledText, manifest: filledText, stateDir: filledText, scratch: filledText, stores: storesTaken });
-const taken = object({ path: filledText, options: looking }, ['path']);
+const looking = object({ run: filledText, manifest: filledText, stateDir: filledText, scratch: filledText, stores: storesOption });
+const parameters = object({ path: filledText, options: looking }, ['path']);
 
 /**
  * Compares a table with its manifest, and the manifest with the log of runs. Checks that all files are there and are regular files, that there is
@@ -56,7 +56,7 @@ const taken = object({ path: filledText, options: looking }, ['path']);
  * if (differences.length > 0) throw new Error(differences.join('\n'));
  */
 export async function verifyTable(path: string, options: VerifyOptions = {}): Promise<Verification> {
-  checkUsage('verifyTable', taken, { path, options });
+  checkUsage('verifyTable', parameters, { path, options });
   if (options.manifest !== undefined) return verifyCopy(path, options.manifest);
   const { run, stateDir, stores = new Stores() } = options;
   const log = RunLog.at(stateDir);

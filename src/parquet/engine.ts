@@ -72,17 +72,17 @@ export abstract class RowGroup<G = unknown> {
 
   /** Returns the rows, sorted, and starts the next group. The result of an earlier call must have been written by then. */
   take(): G {
-    const taken = this.taken(this.#rows);
+    const group = this.firstRows(this.#rows);
     this.#rows = 0;
     this.#text = 0;
-    return taken;
+    return group;
   }
 
   /** @returns The bytes of their texts in UTF-8. */
   protected abstract append(batch: Batch, from: number, to: number): number;
 
   /** Returns the first rows, and drops the others, which do not belong to the group. */
-  protected abstract taken(rows: number): G;
+  protected abstract firstRows(rows: number): G;
 }
 
 /** Writes one Parquet file, one row group at a time. Every column is optional. The same calls produce the same bytes. */

@@ -77,7 +77,7 @@ function chunkFault({ row_groups: groups, metadata_length: footer }: FileMetaDat
   return undefined;
 }
 
-const taken = object({ path: filledText, columns: texts() }, ['path']);
+const parameters = object({ path: filledText, columns: texts() }, ['path']);
 
 /**
  * Reads the rows of a Parquet file with a library that did not write it. Values have the types of the columns.
@@ -91,7 +91,7 @@ const taken = object({ path: filledText, columns: texts() }, ['path']);
  * for await (const group of readGroups('lake/leads/part-0.parquet', ['lead_id'])) console.log(group.length, 'rows');
  */
 export function readGroups(path: string, columns?: readonly string[]): AsyncIterable<readonly Row[]> {
-  checkUsage('readGroups', taken, { path, columns });
+  checkUsage('readGroups', parameters, { path, columns });
   const wanted = columns && [...columns];
   return { [Symbol.asyncIterator]: () => groupsOf(path, wanted, exactTexts) };
 }

@@ -35,7 +35,7 @@ export class RowValues<G> extends RowGroup<G> {
     return text;
   }
 
-  protected taken(rows: number): G {
+  protected firstRows(rows: number): G {
     for (const column of this.#columns) column.length = rows;
     const columns = this.#sorted(rows);
     this.#columns = this.columns.map(() => []);

@@ -239,9 +239,9 @@ function sourceOf({ env = process.env, cwd = process.cwd(), baseDir = cwd }: Loa
   return referenceSource(env, baseDir);
 }
 
-function refuseClashes({ outputs, issues }: Checked, taken: readonly { path: string | undefined; what: string }[]): void {
+function refuseClashes({ outputs, issues }: Checked, reserved: readonly { path: string | undefined; what: string }[]): void {
   const clashes = outputs.flatMap(({ path, place }) => {
-    const found = taken.find((other) => collideAcrossRuns(path, other.path));
+    const found = reserved.find((other) => collideAcrossRuns(path, other.path));
     return found ? [{ place, message: `${path ?? 'stdout'} is ${found.what}, or overlaps it; write somewhere else` }] : [];
   });
   // A rejects file is named after an output, whose problem is sufficient.

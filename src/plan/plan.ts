@@ -130,9 +130,9 @@ export async function planPipeline(
   }
 
   // The name of a dropped column remains taken: an unknown field of that name is left out.
-  const taken = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
+  const used = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
   const columns: Plan['columns'] = (undeclared = []) =>
-    followed(bound, setting, [...declared, ...undeclared.filter(({ name }) => !taken.has(name.toLowerCase()))]).leaving;
+    followed(bound, setting, [...declared, ...undeclared.filter(({ name }) => !used.has(name.toLowerCase()))]).leaving;
   const last = arriving.findIndex((each, index) => index > 0 && each.length === 0) - 1;
   // Undeclared fields may be all that a pipeline is for.
   if (known === Infinity && last >= 0 && columns([undeclaredColumn('undeclared')]).length === 0)

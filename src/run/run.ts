@@ -38,7 +38,7 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
       (failure: unknown): RunEnd => ({ failure }),
     );
   run.stop.forget();
-  if ('failure' in end) run.participant?.meeting.fail();
+  if ('failure' in end) run.participant?.barrier.fail();
   await notify(run, end);
   if ('failure' in end) throw end.failure;
   return end.report;

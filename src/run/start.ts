@@ -82,8 +82,8 @@ export class Run {
     this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
     const { together, store } = pipeline;
     const { signal } = options;
-    const meeting = together && (options.sets ?? new TableSets([pipeline])).at(together, pipeline.name, new Stores(store, signal));
-    this.participant = meeting && { meeting, signal };
+    const barrier = together && (options.sets ?? new TableSets([pipeline])).at(together, pipeline.name, new Stores(store, signal));
+    this.participant = barrier && { barrier, signal };
     this.stop = stopBy(options.signal, pipeline.deadlineMs);
     this.stores = new Stores(store, this.stop.signal);
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };

@@ -7,7 +7,7 @@ import {
   type Landing,
   prepareCompaction,
   pointerOfSeveral,
-  storesTaken,
+  storesOption,
   rollBack,
   rollBackAll,
   RunLog,
@@ -117,7 +117,7 @@ export interface CompactOptions extends Omit<RollbackOptions, 'to'> {
   readonly signal?: AbortSignal;
 }
 
-const returning = object({ to: filledText, stateDir: filledText, stores: storesTaken, signal: abortSignal });
+const returning = object({ to: filledText, stateDir: filledText, stores: storesOption, signal: abortSignal });
 const rollingBack = object({ path: filledText, options: returning }, ['path']);
 
 /**

@@ -45,7 +45,7 @@ export class EndOfList {
         return second.length >= this.progress.largest ? this.#comeBack(end.page) : this.#goOn(end.page);
       }
       if (second.length > 0 && this.reading.seen && (await this.#wasAnother(ask))) return this.#comeBack(end.page);
-      await this.#lookBehind(ask, end);
+      await this.#checkAfter(ask, end);
       return this.#count(ask, end.page);
     });
   }
@@ -106,8 +106,8 @@ export class EndOfList {
     return last && !this.progress.endsFull(this.list.limit) ? last.number : next;
   }
 
-  async #lookBehind(ask: Ask, { page, after }: ListEnd): Promise<void> {
-    if (after.length === 0) return this.#lookFarBehind(ask, page);
+  async #checkAfter(ask: Ask, { page, after }: ListEnd): Promise<void> {
+    if (after.length === 0) return this.#checkFarAfter(ask, page);
     for (const behind of after) {
       const batch = await ask(this.list.again(behind));
       if (batch.length > 0 && fingerprintOf(batch) !== this.progress.last?.fingerprint) throw rowsAfterEnd(behind, page);
@@ -116,7 +116,7 @@ export class EndOfList {
   }
 
   /** Checks pages that were not requested yet, so the result does not depend on how far ahead the requests are. */
-  async #lookFarBehind(ask: Ask, end: number): Promise<void> {
+  async #checkFarAfter(ask: Ask, end: number): Promise<void> {
     if (this.list.repeated !== undefined) return;
     const look = async (behind: number) => ({ behind, batch: await ask(this.list.probe(behind).pipe(catchError(noRows))) });
     for (const { behind, batch } of await Promise.all([end + 1, end + 2, end + 8].map(look))) {

@@ -229,7 +229,7 @@ class LinkedPages {
         if (this.#stale > Math.max(10, windowOf(options))) {
           throw refused(reader, 'E_SOURCE_ENDLESS', `${noNewRows(this.#stale, number)}, and there is always a next page`);
         }
-        const { batch, next } = await this.#asked(ask, number, position);
+        const { batch, next } = await this.#answer(ask, number, position);
         if (next === undefined) this.end = { number, position, names: this.reading.namesOf(batch) };
         else this.#name(next, number);
         if (batch.length > 0) {
@@ -271,7 +271,7 @@ class LinkedPages {
   }
 
   /** Requests an answer again if it has no rows in the middle of a list, which may be an error; a second one with rows replaces it. */
-  async #asked(ask: Ask, page: number, position: Position | undefined): Promise<ListAnswer> {
+  async #answer(ask: Ask, page: number, position: Position | undefined): Promise<ListAnswer> {
     const request = { page, position, purpose: this.purpose };
     const first = await ask(this.reading.reader.request({ ...request, fresh: page === this.#fresh }));
     if (first.batch.length > 0 || first.next === undefined) return first;

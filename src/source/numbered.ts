@@ -55,7 +55,7 @@ export class NumberedList implements List {
   }
 
   page(number: number): Observable<RecordBatch> {
-    return defer(() => this.#lookBehind(number)).pipe(
+    return defer(() => this.#refuseEndless(number)).pipe(
       switchMap(() => {
         // A page already read must be requested again if the list continues in it.
         const fresh = number <= (this.reading.progress.last?.number ?? -Infinity);
@@ -94,7 +94,7 @@ export class NumberedList implements List {
   pass(number: number, progress: ReadProgress): Observable<ListPass> {
     const { reading, firstPage } = this;
     const { limit } = this.list;
-    const reader: ListReader = { ...reading.reader, request: (asked) => reading.reader.request({ ...asked, purpose: 'probe' }) };
+    const reader: ListReader = { ...reading.reader, request: (request) => reading.reader.request({ ...request, purpose: 'probe' }) };
     const opened = (size: number) => openPaged(reader, size, { firstPage });
     const sizes = otherSizes(limit);
     return opened(sizes[(number - 1) % Math.max(1, sizes.length)] ?? limit).pipe(
@@ -152,19 +152,19 @@ export class NumberedList implements List {
 
   /** Checks whether some repeated rows are still where they were read. @returns How many were checked. */
   async #checkRepeats(ask: Ask): Promise<number> {
-    const asked = evenly(this.#repeats, maxProbes);
-    for (const { first, position, name } of asked) {
+    const checked = evenly(this.#repeats, maxProbes);
+    for (const { first, position, name } of checked) {
       for (const place of [first, position]) {
         this.reading.consistency.probes += 1;
         const [now] = await this.#positions.at(ask, place);
         if (now !== name) this.reading.drift(`row ${place + 1} had a repeated key, and is a different row now`);
       }
     }
-    return asked.length;
+    return checked.length;
   }
 
   /** Refuses a list that had too many pages without new rows, and has rows however far ahead it is checked. */
-  #lookBehind(number: number): Observable<void> {
+  #refuseEndless(number: number): Observable<void> {
     if (this.#stale <= this.#patience) return of(undefined);
     return task(async (ask) => {
       const at = (times: number) => this.firstPage + times * (number - this.firstPage);

@@ -154,14 +154,14 @@ export class FirstRead {
 
   readonly reader: ListReader;
   /** By the names of rows that were shown, and not read so far: where that was, and whether before the first page was read. */
-  readonly #unread = new Map<string, { readonly asked: ListRequest; readonly where: string; readonly isBefore: boolean }>();
+  readonly #unread = new Map<string, { readonly request: ListRequest; readonly where: string; readonly isBefore: boolean }>();
 
   constructor(
     private readonly given: ListReader,
     readonly options: ReadingOptions,
     readonly consistency: Consistency,
   ) {
-    const noting = (asked: ListRequest) => given.request(asked).pipe(tap(({ batch }) => this.#note(asked, batch)));
+    const noting = (request: ListRequest) => given.request(request).pipe(tap(({ batch }) => this.#note(request, batch)));
     this.reader = { ...given, request: noting };
     this.seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
   }
@@ -198,16 +198,16 @@ export class FirstRead {
   }
 
   /** Notes rows that may never be read, but not those after the end: of probes, second looks, and pages whose size may be given up. */
-  #note(asked: ListRequest, batch: RecordBatch): void {
+  #note(request: ListRequest, batch: RecordBatch): void {
     const { reader, seen, progress, options } = this;
-    const { page = 1, limit, purpose, fresh = false } = asked;
+    const { page = 1, limit, purpose, fresh = false } = request;
     const isSecond = purpose === 'probe' || fresh;
     const size = limit ?? reader.limit;
     const hasPositions = progress.rows > 0 && !isSequential(reader.collection.served);
     const inside = hasPositions ? Math.max(0, progress.rows - (page - (options.firstPage ?? 1)) * size) : Infinity;
     if (isSecond ? !seen : progress.pages > 0) return;
-    const where = asked.page === undefined ? 'the list' : `page ${page} of ${amountOf(size, 'row')}`;
-    const noted = { asked, where, isBefore: !isSecond };
+    const where = request.page === undefined ? 'the list' : `page ${page} of ${amountOf(size, 'row')}`;
+    const noted = { request, where, isBefore: !isSecond };
     for (const name of this.namesOf(batch).slice(0, inside)) if (!seen?.has(name) && !this.#unread.has(name)) this.#unread.set(name, noted);
   }
 
@@ -219,7 +219,7 @@ export class FirstRead {
   async findUnread(ask: Ask) {
     for (const shown of new Set(this.#unread.values())) {
       if (this.consistency.growing && !shown.isBefore) continue;
-      const again$ = this.given.request({ ...shown.asked, purpose: 'probe' }).pipe(
+      const again$ = this.given.request({ ...shown.request, purpose: 'probe' }).pipe(
         map(({ batch }) => batch),
         catchError(noRows),
       );

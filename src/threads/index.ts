@@ -16,7 +16,7 @@ export interface Asking<Answer> {
 export class Thread<Answer extends { readonly id: number }> {
   readonly #worker: Worker;
   readonly #asking = new Map<number, Asking<Answer>>();
-  #asked = 0;
+  #sent = 0;
   #ending = false;
   #lost: { readonly reason: string; readonly cause: unknown } | undefined;
 
@@ -41,9 +41,9 @@ export class Thread<Answer extends { readonly id: number }> {
   }
 
   /** Sends a request, and transfers the objects moved. @returns Its id. */
-  ask(asking: Asking<Answer>, request: (id: number) => object, moved: readonly Transferable[] = []): number {
-    this.#asked += 1;
-    const id = this.#asked;
+  send(asking: Asking<Answer>, request: (id: number) => object, moved: readonly Transferable[] = []): number {
+    this.#sent += 1;
+    const id = this.#sent;
     if (this.#lost !== undefined) asking.lost(this.#lost.reason, this.#lost.cause);
     else {
       this.#asking.set(id, asking);

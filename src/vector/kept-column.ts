@@ -127,7 +127,7 @@ class KeptTexts {
   #others: Value[] | undefined;
   #length = 0;
   /** The texts of the page being assembled. */
-  #taken = Buffer.allocUnsafeSlow(1 << 12);
+  #page = Buffer.allocUnsafeSlow(1 << 12);
 
   append(vector: Vector): void {
     for (let from = 0; from < vector.length;) {
@@ -161,12 +161,12 @@ class KeptTexts {
       const { bytes, bounds } = block;
       const start = bounds[at] ?? 0;
       const size = (bounds[at + 1] ?? 0) - start;
-      if (end + size > this.#taken.length) this.#taken = Buffer.concat([this.#taken], 2 * (end + size));
-      copyBytes(bytes, start, start + size, this.#taken, end);
+      if (end + size > this.#page.length) this.#page = Buffer.concat([this.#page], 2 * (end + size));
+      copyBytes(bytes, start, start + size, this.#page, end);
       ends[index + 1] = end += size;
     }
     const bytes = Buffer.allocUnsafeSlow(end);
-    bytes.set(this.#taken.subarray(0, end));
+    bytes.set(this.#page.subarray(0, end));
     return new Utf8Vector(bytes, ends, 0, 1, rows.length);
   }
 

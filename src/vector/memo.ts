@@ -10,18 +10,18 @@ const longest = 64;
  */
 export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts: Utf8Vector, row: number) => R {
   let known = new Known<R>();
-  let asked = 0;
+  let lookups = 0;
   let pays = true;
 
   return (texts, row) => {
     if (!pays || texts.byteLength(row) > longest) return find(texts.value(row));
-    asked += 1;
+    lookups += 1;
     const index = known.indexOf(texts, row);
     if (index >= 0) return known.found[index] as R;
     const found = find(texts.value(row));
     if (known.found.length >= most) {
-      pays = asked > 2 * most;
-      asked = 0;
+      pays = lookups > 2 * most;
+      lookups = 0;
       known = new Known();
     }
     known.add(texts, row, found);
@@ -70,7 +70,7 @@ const maxBytes = 1 << 22;
 /** Replaces columns of repeated texts by dictionaries, page by page. Memory: a dictionary of at most 4 MiB and a page of texts. */
 export function dictionaryEncoder(): (vector: Vector) => Vector {
   let known = new Known<Value>();
-  let asked = 0;
+  let lookups = 0;
   let pays = true;
 
   /** @returns `undefined` if the dictionary is full. */
@@ -88,15 +88,15 @@ export function dictionaryEncoder(): (vector: Vector) => Vector {
   }
 
   function indicesAnew(texts: Utf8Vector): Uint16Array | undefined {
-    pays = asked > 2 * known.found.length;
-    asked = 0;
+    pays = lookups > 2 * known.found.length;
+    lookups = 0;
     known = new Known();
     return pays ? indicesIn(texts) : undefined;
   }
 
   return (vector) => {
     if (!(vector instanceof Utf8Vector) || !pays || vector.length > maxDictionary) return vector;
-    asked += vector.length;
+    lookups += vector.length;
     const indices = indicesIn(vector) ?? indicesAnew(vector);
     return indices ? new DictionaryVector(known.found, indices) : vector;
   };

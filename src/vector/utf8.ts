@@ -70,10 +70,10 @@ export class Utf8 {
 
   /** Returns a copy of what was appended since the last call. */
   take(): Uint8Array {
-    const taken = Buffer.allocUnsafe(this.#length);
-    taken.set(this.#bytes.subarray(0, this.#length));
+    const copy = Buffer.allocUnsafe(this.#length);
+    copy.set(this.#bytes.subarray(0, this.#length));
     this.#length = 0;
-    return taken;
+    return copy;
   }
 
   /** Appends bytes that are followed by others, which fill the last word. */

@@ -138,11 +138,11 @@ export class FlatVector extends ValuesVector {
 
 /** Returns a function that takes some rows out of columns; columns that share their indices still do afterwards. */
 export function taking(rows: readonly number[]): (vector: Vector) => Vector {
-  const taken = new Map<Uint16Array, Uint16Array>();
+  const known = new Map<Uint16Array, Uint16Array>();
   return (vector) => {
     if (!(vector instanceof DictionaryVector)) return vector.take(rows);
-    const indices = taken.get(vector.indices) ?? takeIndices(vector.indices, rows);
-    taken.set(vector.indices, indices);
+    const indices = known.get(vector.indices) ?? takeIndices(vector.indices, rows);
+    known.set(vector.indices, indices);
     return new DictionaryVector(vector.values, indices);
   };
 }

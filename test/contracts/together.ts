@@ -76,7 +76,7 @@ class Pair {
   /** Brings a run of both tables to where only the commit remains. */
   async prepared(run: string, pointer: Pointer) {
     const all = [];
-    const participant = { meeting: new CommitBarrier(pointer), signal: undefined };
+    const participant = { barrier: new CommitBarrier(pointer), signal: undefined };
     for (const table of pointer.tables) {
       const context = { ...recording(this.folder, run), participant, scratch: join(this.folder, run) };
       const writer = await elsewhere(parquetSink, { path: `${this.path}/${table}`, keep: 3, permissions: '0640' })(context);

@@ -190,7 +190,7 @@ function inSharedThread(file: URL): GroupEncoding {
           lost: (reason: string, cause: unknown) =>
             reject(limitReached(cause) ?? new SinkError('E_SINK_WRITE', `the thread that encodes Parquet ended: ${reason}`)),
         };
-        thread().ask(asking, (id): EncodeRequest => ({ id, group: { stream, plain }, compression }), [stream.buffer]);
+        thread().send(asking, (id): EncodeRequest => ({ id, group: { stream, plain }, compression }), [stream.buffer]);
       }),
     async close() {
       const ended = lease;

@@ -63,17 +63,17 @@ export class Findings {
   /** Fixes the names of undeclared fields before anything is read: first those of the last run, then those of others, which get them together. */
   reserve(known: readonly Pick<Column, 'name' | 'original'>[], others: readonly string[] = []): void {
     const { fields } = this.collection;
-    const taken = new Set(Object.keys(fields));
+    const used = new Set(Object.keys(fields));
     for (const { name, original } of known) {
       if (Object.hasOwn(fields, name) || this.declared.has(original)) continue;
       // A field that has been renamed is recognized by the service's name.
       this.#known.add(original);
-      if (taken.has(name) || this.#names.has(original)) continue;
+      if (used.has(name) || this.#names.has(original)) continue;
       this.#names.set(original, name);
-      taken.add(name);
+      used.add(name);
     }
     this.#others = others;
-    this.#nameOf = freeNames(taken);
+    this.#nameOf = freeNames(used);
     this.#nameTogether(others);
   }
 
@@ -160,17 +160,17 @@ export class Findings {
 
 /** Returns a function that makes names unique: `name`, `name_2`, `name_3` with the joint `_`. */
 function freeNames(given: Iterable<string>, joint = '_'): (name: string) => string {
-  const taken = new Set(given);
+  const used = new Set(given);
   const last = new Map<string, number>();
   return (name) => {
     let suffix = last.get(name) ?? 1;
     let free = name;
-    while (taken.has(free)) {
+    while (used.has(free)) {
       suffix += 1;
       free = `${name}${joint}${suffix}`;
     }
     last.set(name, suffix);
-    taken.add(free);
+    used.add(free);
     return free;
   };
 }

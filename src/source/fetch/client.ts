@@ -18,7 +18,7 @@ import { defaults } from '../../options/index.js';
 import { checkConnection } from '../options.js';
 import { openFetching, type ScannedAnswer } from './fetching.js';
 import { createReader } from './reader.js';
-import { factsOf, knownPaths, targetOf, type Asked } from './request.js';
+import { factsOf, knownPaths, targetOf, type RequestSpec } from './request.js';
 
 /** How to reach a service. Times in milliseconds, sizes in bytes. */
 export interface ClientOptions {
@@ -100,8 +100,8 @@ export function createClient(options: ClientOptions, events?: Events, limiters?:
   const onPath = knownPaths();
   const linkScope = { baseUrl, secrets: [secretKeyOf(auth).value] };
 
-  function read<T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
-    return send(targetOf(baseUrl, asked), decode, () => factsOf(baseUrl, asked)).pipe(whileOpen());
+  function read<T>(spec: RequestSpec, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
+    return send(targetOf(baseUrl, spec), decode, () => factsOf(baseUrl, spec)).pipe(whileOpen());
   }
 
   return {

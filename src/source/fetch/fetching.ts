@@ -65,7 +65,7 @@ class FetchingThread implements Transport<ScannedAnswer> {
           subscriber.error(limitReached(cause) ?? new SourceError('E_SOURCE_UNAVAILABLE', 'permanent', message));
         },
       };
-      const id = thread.ask(asking, (id): FetchMessage => ({ id, target }));
+      const id = thread.send(asking, (id): FetchMessage => ({ id, target }));
       return () => {
         thread.forget(id, { stop: id } satisfies FetchMessage);
         this.#rest();

@@ -18,7 +18,7 @@ import {
   type LinkScope,
   nextIn,
   noSuchList,
-  type Asked,
+  type RequestSpec,
 } from './request.js';
 import { scan } from '../decode/scan.js';
 import type { ScannedAnswer } from './fetching.js';
@@ -64,7 +64,7 @@ export interface CollectionReader<T> {
 interface ReaderOptions {
   readonly limit: number;
   readonly linkScope: LinkScope;
-  readonly read: <T>(asked: Asked, decode: (label: string, answer: ScannedAnswer) => T) => Observable<T>;
+  readonly read: <T>(spec: RequestSpec, decode: (label: string, answer: ScannedAnswer) => T) => Observable<T>;
   readonly redact: Redactor;
   readonly onPath: OnPath;
 }
@@ -180,7 +180,7 @@ function listIn(label: string, answer: HttpAnswer, { rows, ends }: Served): Uint
   const place = bytesAt(body, rows);
   const isNothing = place === undefined || valueAt(place, []) === null;
   const isEmpty = isNothing || (place[0] === ascii.openList && /^\[\s*\]$/.test(Buffer.from(place).toString('latin1', 0, 64)));
-  // Some services have codes of their own, like 20000 for success: beside an empty list only those of HTTP are errors.
+  // Some services have codes of their own, like 20000 for success: with an empty list only those of HTTP are errors.
   if (isEmpty) refuseError(label, answer, body, rows, isNothing ? Infinity : 599);
   if (isNothing && ends.includes('no_rows')) return undefined;
   if (place?.[0] === ascii.openList) return place;

@@ -208,7 +208,7 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof SourceError && error.status === 404;
 }
 
-export interface Asked {
+export interface RequestSpec {
   readonly collection: Collection;
   readonly path: string;
   /** Identifier of a record. It is sent, but never shown in messages and events. */
@@ -220,20 +220,20 @@ export interface Asked {
   readonly purpose?: 'page' | 'probe' | undefined;
 }
 
-export function targetOf(baseUrl: string, asked: Asked): Target {
-  const { path, id, page, query, written, purpose } = asked;
-  const label = `${shown(baseUrl, asked)}${page === undefined ? '' : ` page ${page}`}`;
+export function targetOf(baseUrl: string, spec: RequestSpec): Target {
+  const { path, id, page, query, written, purpose } = spec;
+  const label = `${shown(baseUrl, spec)}${page === undefined ? '' : ` page ${page}`}`;
   const whole = id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
   return { path: whole, query: written ?? new URLSearchParams(query).toString(), purpose, label };
 }
 
-export function factsOf(baseUrl: string, asked: Asked): RequestDescription {
-  const { collection, id, page, query = {}, purpose = 'page' } = asked;
+export function factsOf(baseUrl: string, spec: RequestSpec): RequestDescription {
+  const { collection, id, page, query = {}, purpose = 'page' } = spec;
   const search = new URLSearchParams(query).toString();
-  const url = `${shown(baseUrl, asked)}${search === '' ? '' : `?${search}`}`;
+  const url = `${shown(baseUrl, spec)}${search === '' ? '' : `?${search}`}`;
   return { url, collection: collection.name, page, purpose: id === undefined ? purpose : 'find' };
 }
 
-function shown(baseUrl: string, { path, id }: Asked): string {
+function shown(baseUrl: string, { path, id }: RequestSpec): string {
   return `${baseUrl.replace(/\/+$/, '')}${path}${id === undefined ? '' : '/{id}'}`;
 }

@@ -96,8 +96,8 @@ export const noSpools = new Spools();
 async function changeOf<T>(reader: CollectionReader<T>, spool: Spool, last: number, body: Uint8Array): Promise<string | undefined> {
   const kept = decoded(reader, body, false);
   if (kept === undefined) return 'is damaged';
-  const asked = { ...(last === wholeList ? {} : { page: last }), position: kept.position, purpose: 'probe' } as const;
-  const now = await firstValueFrom(reader.request(asked).pipe(catchError(unlessRefused)));
+  const probe = { ...(last === wholeList ? {} : { page: last }), position: kept.position, purpose: 'probe' } as const;
+  const now = await firstValueFrom(reader.request(probe).pipe(catchError(unlessRefused)));
   if (now === undefined) return 'is refused';
   if (digestsOf(now.batch).join() !== digestsOf(kept.batch).join()) return 'has changed';
   if (!isDeepStrictEqual(now.next, kept.next)) await spool.write(last, now.body);
@@ -117,17 +117,17 @@ function decoded<T>(reader: CollectionReader<T>, body: Uint8Array, counted: bool
 const wholeList = 0;
 
 function spooledReader<T extends Row>(reader: CollectionReader<T>, spool: Spool): CollectionReader<T> {
-  function request(asked: ListRequest): Observable<ListAnswer> {
-    const { page = wholeList, position, limit = reader.limit, purpose = 'page', fresh = false } = asked;
+  function request(wanted: ListRequest): Observable<ListAnswer> {
+    const { page = wholeList, position, limit = reader.limit, purpose = 'page', fresh = false } = wanted;
     // Probes must reach the service, and pages of another size are different pages.
-    if (purpose === 'probe' || limit !== reader.limit) return reader.request(asked);
+    if (purpose === 'probe' || limit !== reader.limit) return reader.request(wanted);
     return task(async (ask) => {
       const body = fresh ? undefined : await spool.read(page);
       const kept = body && decoded(reader, body, true);
       if (body && !kept) spool.forget(page);
       // A page requested at another position has other rows.
       if (kept && (position === undefined || isDeepStrictEqual(kept.position, position))) return kept;
-      const answer = await ask(reader.request(asked));
+      const answer = await ask(reader.request(wanted));
       // An empty page ends the list, which every run checks again.
       if (answer.batch.length > 0) await spool.write(page, answer.body);
       return answer;

@@ -30,7 +30,7 @@ type ResultOf<D> = D extends (...row: never[]) => infer V
 
 type Defined<V> = undefined extends V ? Exclude<V, undefined> | null : V;
 
-const taken = schema((z) =>
+const parameters = schema((z) =>
   z.strictObject({
     derivations: z.record(z.string(), z.union([callback(), z.strictObject({ type: z.enum(declaredTypes), of: callback() })])),
   }),
@@ -50,7 +50,7 @@ const taken = schema((z) =>
  * // { zipcode: '10001', age: '41' }  ->  { zipcode: '10001', age: '41', zip_prefix: '100', decade: 4n }
  */
 export function derive<T extends Row, const D extends Readonly<Record<string, Derivation<T>>>>(derivations: D): Step<T, WithDerived<T, D>> {
-  checkArguments('derive', taken, { derivations });
+  checkArguments('derive', parameters, { derivations });
   return stepOf(deriveStep, derivations as DeriveConfig, []);
 }
 

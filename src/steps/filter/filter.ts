@@ -11,7 +11,7 @@ export interface FilterConfig {
   readonly path: ConfigPath;
 }
 
-const taken = schema((z) => z.strictObject({ condition: callback() }));
+const parameters = schema((z) => z.strictObject({ condition: callback() }));
 
 /**
  * Keeps the rows that satisfy a condition.
@@ -25,7 +25,7 @@ const taken = schema((z) => z.strictObject({ condition: callback() }));
 export function filter<T, S extends T>(condition: (row: T) => row is S): Step<T, S>;
 export function filter<T>(condition: (row: T) => boolean): Step<T, T>;
 export function filter<T>(condition: (row: T) => boolean): Step<T, T> {
-  checkArguments('filter', taken, { condition });
+  checkArguments('filter', parameters, { condition });
   return stepOf(filterStep, { where: condition, otherwise: 'drop', path: [] }, []);
 }
 

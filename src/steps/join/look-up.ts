@@ -46,7 +46,7 @@ export function lookingUp(lookup: Lookup, matching: Matching, context: StepRunti
   return (pages$) =>
     defer(() => {
       const { counts } = lookup;
-      const ask = (wanted: string) => {
+      const find = (wanted: string) => {
         counts.requests += 1;
         return lookup.find(wanted).pipe(
           map((records) => {
@@ -57,7 +57,7 @@ export function lookingUp(lookup: Lookup, matching: Matching, context: StepRunti
           catchError((failure: unknown) => of(unfit(failure))),
         );
       };
-      const recent = new LookupCache(ask, mostRecords);
+      const recent = new LookupCache(find, mostRecords);
       const recordsOf = ([wanted, rows]: readonly [string, number]) =>
         defer(() => {
           counts.hits += recent.has(wanted) ? rows : rows - 1;

@@ -40,7 +40,7 @@ export interface MaskOptions {
   readonly hmacKey?: string | undefined;
 }
 
-const taken = schema((z) => z.strictObject({ masks: z.record(z.string(), z.enum(maskKinds)) }));
+const parameters = schema((z) => z.strictObject({ masks: z.record(z.string(), z.enum(maskKinds)) }));
 
 /**
  * Hides the values of some fields. Empty and missing values stay as they are, so that completeness can still be judged.
@@ -57,7 +57,7 @@ export function mask<T extends Row, const M extends Masks<NoInfer<T>> = Masks<T>
   masks: M & WithoutUndefined<M> & { readonly [F in Exclude<keyof M, keyof NoInfer<T>>]: never },
   options: MaskOptions = {},
 ): Step<T, Masked<T, M>> {
-  checkArguments('mask', taken, { masks });
+  checkArguments('mask', parameters, { masks });
   return stepOf(maskStep, { preset: undefined, as: defaultMask, masks }, Object.keys(masks), undefined, { hmacKey: options.hmacKey });
 }
 

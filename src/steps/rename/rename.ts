@@ -12,7 +12,7 @@ export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
   readonly [K in keyof T as K extends keyof M ? (M[K] extends string ? M[K] : K) : K]: T[K];
 };
 
-const taken = schema((z) => z.strictObject({ names: z.record(z.string(), z.string().min(1)) }));
+const parameters = schema((z) => z.strictObject({ names: z.record(z.string(), z.string().min(1)) }));
 
 /**
  * Renames fields; their order and values stay the same.
@@ -28,7 +28,7 @@ const taken = schema((z) => z.strictObject({ names: z.record(z.string(), z.strin
 export function rename<T extends Row, const M extends Partial<Record<keyof T & string, string>>>(
   names: M & WithoutUndefined<M>,
 ): Step<T, Renamed<T, M>> {
-  checkArguments('rename', taken, { names });
+  checkArguments('rename', parameters, { names });
   return stepOf(renameStep, names as RenameConfig, Object.keys(names));
 }
 

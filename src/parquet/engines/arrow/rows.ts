@@ -55,7 +55,7 @@ class RowBytes extends RowGroup<TakenBytes> {
     return this.#builders.reduce((text, builder, index) => text + builder.append(batch.column(index), from, to), 0);
   }
 
-  protected taken(rows: number): TakenBytes {
+  protected firstRows(rows: number): TakenBytes {
     const bytes = this.#builders.map((builder) => builder.bytes(rows));
     const stream = this.#stream.write(bytes, rows);
     const plain = this.columns.filter((_, index) => !bytes[index]?.repeats).map(({ name }) => name);
