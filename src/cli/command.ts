@@ -5,10 +5,10 @@ import { parseEnv } from 'node:util';
 import type { ArgumentsCamelCase, Argv } from 'yargs';
 import { itemAt, LeadstreamError, reasonOf, secretVariables, unknownName } from '../core/index.js';
 import type { ConnectOptions, Extensions, LoadOptions, Pipeline } from '../index.js';
-import { logLevels, type Console, type OutputStream, type KnownSecrets } from './console.js';
+import { logLevels, type CliConsole, type OutputStream, type SecretSet } from './console.js';
 
 export interface CommandContext {
-  readonly console: Console;
+  readonly console: CliConsole;
   /** The environment, including the variables that the `--env` file adds. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly envFile: string | undefined;
@@ -169,7 +169,7 @@ export function secretsIn(env: CommandContext['env']): readonly string[] {
 export function environmentOf(
   file: string | undefined,
   { env, cwd }: Pick<CommandContext, 'env' | 'cwd'>,
-  secrets: KnownSecrets,
+  secrets: SecretSet,
 ): CommandContext['env'] {
   const added = file === undefined ? [] : Object.entries(readEnvFile(file, cwd)).filter(([name]) => !env[name]);
   // The AWS SDK looks nowhere else.

@@ -16,12 +16,12 @@ export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 /** The values that must never be shown. A command adds those that it learns of. */
-export interface KnownSecrets {
+export interface SecretSet {
   hide(values: readonly string[]): void;
   redact(text: string): string;
 }
 
-export function createSecrets(known: readonly string[] = []): KnownSecrets {
+export function createSecrets(known: readonly string[] = []): SecretSet {
   const hidden = new Set(known);
   let redactor = createRedactor(hidden);
   return {
@@ -34,7 +34,7 @@ export function createSecrets(known: readonly string[] = []): KnownSecrets {
 }
 
 /** Prints everything but data, to stderr. Removes credentials and control characters of terminals. */
-export interface Console extends KnownSecrets {
+export interface CliConsole extends SecretSet {
   readonly format: LogFormat;
   /** Most detailed level that is printed. */
   readonly level: LogLevel;
@@ -43,7 +43,7 @@ export interface Console extends KnownSecrets {
   event(name: LogEvent, facts: object, words?: string | readonly string[]): void;
 }
 
-export function createConsole(format: LogFormat, most: LogLevel, { hide, redact }: KnownSecrets, stream: NodeJS.WritableStream): Console {
+export function createConsole(format: LogFormat, most: LogLevel, { hide, redact }: SecretSet, stream: NodeJS.WritableStream): CliConsole {
   function say(event: LogEvent, level: LogLevel, lines: readonly string[], facts: object): void {
     if (logLevels.indexOf(level) > logLevels.indexOf(most)) return;
     const time = new Date().toISOString();
@@ -67,7 +67,7 @@ function inOneLine(lines: readonly string[]): object {
 }
 
 /** Writes text to stdout. A reader that has had enough, like `head`, is not an error. */
-export async function print(stdout: NodeJS.WritableStream, text: string): Promise<void> {
+export async function printTo(stdout: NodeJS.WritableStream, text: string): Promise<void> {
   if (text === '') return;
   const failure = await new Promise<Error | null | undefined>((done) => void stdout.write(text, done));
   if (!failure || ('code' in failure && failure.code === 'EPIPE')) return;

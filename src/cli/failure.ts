@@ -1,5 +1,5 @@
 import { amountOf, catalogue, failureOf, limitReached, printable } from '../core/index.js';
-import type { Console } from './console.js';
+import type { CliConsole } from './console.js';
 
 /** Exit code for a file that is wrong, or has a warning that counts as an error. */
 export const refusedExit = catalogue.E_SPEC_INVALID.exit;
@@ -23,7 +23,7 @@ export function descriptionOf(failure: unknown): Description {
 }
 
 /** @param pipeline Name of the one that failed, if there are several. @returns The exit code. */
-export function reportFailure(console: Console, thrown: unknown, pipeline?: string): number {
+export function reportFailure(console: CliConsole, thrown: unknown, pipeline?: string): number {
   const { code, message, help, exit } = descriptionOf(thrown);
   // The last line is the one that machines read.
   if (thrown instanceof Error && thrown.stack) console.log('debug', thrown.stack.split('\n'));

@@ -1,6 +1,6 @@
 import { amountOf, byName, type LogEvent } from '../core/index.js';
 import type { Pipeline, RunOptions, RunReport, Watcher } from '../index.js';
-import type { Console } from './console.js';
+import type { CliConsole } from './console.js';
 import type { CommandContext } from './command.js';
 import { descriptionOf } from './failure.js';
 import { RunObserver, Status } from './status.js';
@@ -25,7 +25,7 @@ export async function runAndReport(
   const end = () => status.end();
   signal.addEventListener('abort', end, { once: true });
   // Messages appear above the status line, which comes back with the next frame.
-  const above: Console = {
+  const above: CliConsole = {
     ...console,
     log: (...message) => (status.clear(), console.log(...message)),
     event: (...message) => (status.clear(), console.event(...message)),
@@ -58,7 +58,7 @@ export async function runAndReport(
 }
 
 /** Watchers that report on stderr: retries and warnings, and with `--log-level debug` every other event. */
-export function watchers(console: Console, { retries = true }: { readonly retries?: boolean } = {}): readonly Watcher[] {
+export function watchers(console: CliConsole, { retries = true }: { readonly retries?: boolean } = {}): readonly Watcher[] {
   const notices: Watcher = {
     ...(retries && {
       retry: ({ run, url, attempt, delayMs, error: { code, message } }) =>
@@ -72,7 +72,7 @@ export function watchers(console: Console, { retries = true }: { readonly retrie
 const moments = ['page', 'wait', 'step'] as const satisfies readonly (LogEvent & keyof Watcher)[];
 const operations = ['request', 'read', 'write', 'finish', 'commit'] as const satisfies readonly (LogEvent & keyof Watcher)[];
 
-function everything(console: Console): Watcher {
+function everything(console: CliConsole): Watcher {
   const started = new WeakMap<object, number>();
   const start = (event: object) => void started.set(event, performance.now());
   const logged = (name: LogEvent) => (event: object) => {

@@ -14,11 +14,11 @@ import { test } from './commands/test.js';
 import { validate } from './commands/validate.js';
 import { catalogue, exitCodes, LeadstreamError, version } from '../core/index.js';
 import { commonOptions, environmentOf, secretsIn, type CommandContext, type Runner } from './command.js';
-import { createConsole, createSecrets, logFormatIn, print, type KnownSecrets } from './console.js';
+import { createConsole, createSecrets, logFormatIn, printTo, type SecretSet } from './console.js';
 import { reportFailure } from './failure.js';
 
 export interface CliOptions extends Pick<CommandContext, 'env' | 'cwd' | 'stdout' | 'stderr' | 'signal'> {
-  readonly secrets?: KnownSecrets;
+  readonly secrets?: SecretSet;
 }
 
 const commands = [init, run, validate, doctor, explain, explainRow, preview, test, fetch, ...tableCommands, serve, schemaCommand, demo];
@@ -43,7 +43,7 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
     const nothing = argv.length === 0;
     const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv;
     const { shown, isAnswered } = await parse(nothing ? ['--help'] : words, runner, Math.min(100, stdout.columns ?? 100));
-    await print(nothing ? stderr : stdout, shown);
+    await printTo(nothing ? stderr : stdout, shown);
     if (nothing) return catalogue.E_USAGE.exit;
     const isCompletion = argv[0] === 'completion' || argv.includes('--get-yargs-completions');
     return isAnswered || isCompletion ? 0 : exit;

@@ -1,6 +1,6 @@
 import { amount, amountOf, printable } from '../core/index.js';
 import type { Pipeline, OperationEvent, Watcher } from '../index.js';
-import type { Console, OutputStream } from './console.js';
+import type { CliConsole, OutputStream } from './console.js';
 
 interface Stage {
   /** Like `reading areacodes for steps[1] join`, `finishing to[0] csv` or `publishing`. */
@@ -83,7 +83,7 @@ function readingOf({ collection, at }: { readonly collection: string; readonly a
 const [frameMs, heartbeatMs] = [125, 30_000];
 
 interface StatusPlace {
-  readonly console: Pick<Console, 'level' | 'format' | 'event'>;
+  readonly console: Pick<CliConsole, 'level' | 'format' | 'event'>;
   readonly stderr: OutputStream;
   readonly stdout: Pick<OutputStream, 'isTTY'>;
 }

@@ -1,5 +1,5 @@
 import { isMap, LeadstreamError, StepError, unknownName } from '../core/index.js';
-import { rangeText, type Range } from './settings.js';
+import { rangeText, type NumberRange } from './settings.js';
 
 /** Returns the problems of a value given in code, each a sentence that begins with the place and shows no value. It needs no zod. */
 export type Check = (value: unknown, place: string) => readonly string[];
@@ -12,15 +12,15 @@ export function check(wants: string, is: (value: unknown) => boolean): Check {
     is(value) ? [] : [value === undefined ? `${place} is missing: it must be ${wants}` : `${place} must be ${wants}`];
 }
 
-export function number(range: Range): Check {
+export function number(range: NumberRange): Check {
   return check(`a ${range.whole ? 'whole ' : ''}number${rangeText(range)}`, (value) => isWithin(value, range));
 }
 
-export function numberOrInfinity(range: Range): Check {
+export function numberOrInfinity(range: NumberRange): Check {
   return check(`a number${rangeText(range)} or Infinity`, (value) => value === Infinity || isWithin(value, range));
 }
 
-function isWithin(value: unknown, { min = -Infinity, max = Number.MAX_VALUE, above = -Infinity, whole = false }: Range): boolean {
+function isWithin(value: unknown, { min = -Infinity, max = Number.MAX_VALUE, above = -Infinity, whole = false }: NumberRange): boolean {
   return typeof value === 'number' && value >= min && value <= max && value > above && (!whole || Number.isSafeInteger(value));
 }
 

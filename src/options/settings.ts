@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { byName, consistencyModes, duplicateKeyModes, schema, type Zod } from '../core/index.js';
 
-export interface Range {
+export interface NumberRange {
   readonly whole?: boolean;
   readonly min?: number;
   readonly max?: number;
@@ -26,7 +26,7 @@ export const bounds = {
   threads: { whole: true, min: 0, max: 1 },
   attempts: { whole: true, min: 1, max: 100 },
   delayMs: { min: 0 },
-} as const satisfies Readonly<Record<string, Range>>;
+} as const satisfies Readonly<Record<string, NumberRange>>;
 
 /** Describes what is wrong with the address of a service; `undefined` if it is valid. */
 export function addressProblem(address: unknown): string | undefined {
@@ -37,7 +37,7 @@ export function addressProblem(address: unknown): string | undefined {
 }
 
 /** Describes a range, as text to follow `a number`. */
-export function rangeText({ min, max, above }: Range): string {
+export function rangeText({ min, max, above }: NumberRange): string {
   if (above !== undefined) return max === undefined ? ` above ${above}` : ` above ${above}, at most ${max}`;
   if (min === undefined) return '';
   return max === undefined ? ` of at least ${min}` : ` from ${min} to ${max}`;
@@ -81,7 +81,7 @@ export const settings = schema((z) => ({
   onDuplicateKey: z.enum(duplicateKeyModes).optional().describe('What is kept of different rows with one key. Default: the run fails.'),
 }));
 
-function ranged(z: Zod, { whole = false, min = 0, max }: Omit<Range, 'above'>) {
+function ranged(z: Zod, { whole = false, min = 0, max }: Omit<NumberRange, 'above'>) {
   const least = (whole ? z.number().int() : z.number()).min(min);
   return max === undefined ? least : least.max(max);
 }

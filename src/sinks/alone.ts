@@ -1,6 +1,6 @@
 import { defined, newRunId, SinkError } from '../core/index.js';
 import { parsedBy } from '../options/index.js';
-import { lockOutputs, refuseInTable, Stores, type Lock } from '../store/index.js';
+import { lockOutputs, refuseInTable, Stores, type RunLock } from '../store/index.js';
 import { outputPlaceOf } from './options.js';
 import { unfitAt } from './projection.js';
 import type { SinkContext, SinkDefinition, SinkWriter } from './sink.js';
@@ -54,7 +54,7 @@ export async function openInCode<C>(
 }
 
 /** Releases the lock when the output is finished or given up. */
-function releasing(writer: SinkWriter, lock: Lock): SinkWriter {
+function releasing(writer: SinkWriter, lock: RunLock): SinkWriter {
   async function last<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;

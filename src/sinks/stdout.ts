@@ -7,7 +7,7 @@ import { csvFormat } from './csv.js';
 import { NdjsonFormat } from './ndjson.js';
 import { checkColumns, textOptions } from './options.js';
 import { builtInSink, type SinkContext, type SinkWriter } from './sink.js';
-import { textSink, type Text, type TextFormat, type TextTarget } from './text.js';
+import { textSink, type TextChunk, type TextFormat, type TextTarget } from './text.js';
 
 const config = schema((z) =>
   z.strictObject({
@@ -119,7 +119,7 @@ export class ClosedPipeError extends SinkError {
 /** A reader may pause as long as it likes. On a terminal control characters are shown as escapes, so that no value can control it. */
 function streamTarget(stream: NodeJS.WritableStream & { readonly isTTY?: boolean }, at: string): TextTarget {
   const utf8 = new TextDecoder();
-  const shown = (piece: Text) => {
+  const shown = (piece: TextChunk) => {
     const text = typeof piece === 'string' ? piece : utf8.decode(piece, { stream: true });
     return text.split('\n').map(printable).join('\n');
   };

@@ -6,13 +6,13 @@ import { outputAt, outputPlaceOf } from './options.js';
 import { project, type ProjectionOptions } from './projection.js';
 import { nothingToCommit, PhasedWriter, type PreparedOutput, type SinkContext, type SinkWriter } from './sink.js';
 
-export type Text = string | Uint8Array;
+export type TextChunk = string | Uint8Array;
 
 /** Converts rows to text. The texts in sequence are the output; `head` and `tail` are in it without rows, too. */
 export interface TextFormat {
-  head?(): Text;
-  rows(batch: Batch): Text;
-  tail?(): Text;
+  head?(): TextChunk;
+  rows(batch: Batch): TextChunk;
+  tail?(): TextChunk;
 }
 
 /** A format that writes rows cell by cell, most of them without creating a string. */
@@ -61,7 +61,7 @@ export abstract class CellFormat implements TextFormat {
 }
 
 export interface TextTarget {
-  append(text: Text): Promise<void>;
+  append(text: TextChunk): Promise<void>;
   prepare?(): Promise<Pick<PreparedOutput, 'path' | 'actions' | 'commit'>>;
   abort?(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export interface TextSink extends ProjectionOptions {
 /** Creates a sink that formats each page into one text and writes it immediately. It holds the text of one page. */
 export function textSink(target: TextTarget, options: TextSink, context: SinkContext): SinkWriter {
   let bytes = 0;
-  const put = async (text: Text = ''): Promise<void> => {
+  const put = async (text: TextChunk = ''): Promise<void> => {
     if (text.length > 0) await target.append(text);
     bytes += Buffer.byteLength(text);
   };

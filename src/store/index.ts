@@ -9,7 +9,7 @@ export {
 } from './commit.js';
 export * from './failure.js';
 export * from './files.js';
-export { inTurn, type Lock, lockOutputs, lockOwn } from './lock.js';
+export { inTurn, type RunLock, lockOutputs, lockOwn } from './lock.js';
 export * from './objects.js';
 export * from './objects-at.js';
 export * from './output-file.js';

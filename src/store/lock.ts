@@ -4,13 +4,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { LeadstreamError, SinkError } from '../core/index.js';
 import { attempt, isLocked, unlessMissing } from './failure.js';
 import { closing, jsonIn, linked, randomId, removeFile, makeFolders, removeFolders } from './files.js';
-import { type HeldLock, lockObject, type LockOptions } from './object-lock.js';
+import { type HeldLock, lockObject, type ObjectLockOptions } from './object-lock.js';
 import { openRegular } from './own.js';
 import { lives, lockedBy, owner, silenceMs, thisProcess, type Owner } from './owner.js';
 import { isRemote } from './paths.js';
 
 /** A run's exclusive right to its outputs. */
-export interface Lock {
+export interface RunLock {
   /** @throws {LeadstreamError} `E_RUN_LOCKED` if this run was frozen for over a minute, and has lost an output to one on another host. */
   check(): Promise<void>;
   /** Removes what was created for the locks, too. Never rejects; may be called twice. */
@@ -27,17 +27,17 @@ export interface Lock {
  * @throws {LeadstreamError} `E_RUN_LOCKED` naming output, run, host, process and time.
  * @throws {SinkError} `E_SINK_PATH` if a lock cannot be written; `E_SINK_FOREIGN` if a file of that name is not ours.
  */
-export function lockOutputs(outputs: readonly string[], options: LockOptions): Promise<Lock> {
+export function lockOutputs(outputs: readonly string[], options: ObjectLockOptions): Promise<RunLock> {
   return lockEach(outputs, options, 0o666);
 }
 
 /** Locks something in the state folder, by a lock file that only its user can read. */
-export function lockOwn(path: string, options: LockOptions): Promise<Lock> {
+export function lockOwn(path: string, options: ObjectLockOptions): Promise<RunLock> {
   return lockEach([path], options, 0o600);
 }
 
 /** Locks in the order of the paths, so that two runs cannot wait for each other's. */
-async function lockEach(paths: readonly string[], options: LockOptions, mode: number): Promise<Lock> {
+async function lockEach(paths: readonly string[], options: ObjectLockOptions, mode: number): Promise<RunLock> {
   const { runId, heartbeatMs = 15_000 } = options;
   const mine = await thisProcess(runId);
   const locks: HeldLock[] = [];
@@ -69,7 +69,7 @@ async function lockEach(paths: readonly string[], options: LockOptions, mode: nu
 
 /** Works on a file of the state folder that other runs change as well. @throws {LeadstreamError} `E_RUN_LOCKED` if others hold it for ten seconds. */
 export async function inTurn<T>(path: string, runId: string, work: () => Promise<T>): Promise<T> {
-  let lock: Lock | undefined;
+  let lock: RunLock | undefined;
   for (let turns = 500; lock === undefined; turns -= 1) {
     lock = await lockOwn(path, { runId }).catch((failure: unknown) => {
       if (turns === 0 || !isLocked(failure)) throw failure;

@@ -4,7 +4,7 @@ import { jsonIn, randomId } from './files.js';
 import { type ObjectStores, type StoredObject, writeOnce } from './objects.js';
 import { lives, lockedBy, owner, silenceMs, type Owner } from './owner.js';
 
-export interface LockOptions {
+export interface ObjectLockOptions {
   /** Run to name in the locks. */
   readonly runId: string;
   /** Needed for outputs on a store. */
@@ -35,7 +35,7 @@ const content = schema((z) => z.object({ owner: owner().nullable(), at: z.iso.da
  * The lock of a dead process of this machine is taken over at once. Any other is observed if its last heartbeat seems a minute old: clocks differ, so it
  * is taken over only when it stands still for a minute by the clock of this machine.
  */
-export async function lockObject(output: string, mine: Owner, options: LockOptions): Promise<HeldLock> {
+export async function lockObject(output: string, mine: Owner, options: ObjectLockOptions): Promise<HeldLock> {
   const { stores, quietMs = silenceMs } = options;
   if (!stores) throw new LeadstreamError('E_RUN_FAILED', `${output} is locked without its store`);
   const { store, key: name } = stores.above(output);

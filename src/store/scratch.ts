@@ -3,7 +3,7 @@ import { open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unlessLocked } from './failure.js';
 import { orClose, randomId, temporaryName } from './files.js';
-import { lockOwn, type Lock } from './lock.js';
+import { lockOwn, type RunLock } from './lock.js';
 import { makePrivate } from './own.js';
 
 /** The position of something in a scratch file, in bytes. */
@@ -65,7 +65,7 @@ const folderName = /^\.?(spill-[0-9a-f]{16})(?:\.lock)?$/;
 export class ScratchFolder {
   private constructor(
     readonly path: string,
-    private readonly lock: Lock,
+    private readonly lock: RunLock,
   ) {}
 
   /** @param parent Private folder for such folders, created if it is missing. @throws As `makePrivate`. */

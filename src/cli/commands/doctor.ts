@@ -4,7 +4,7 @@ import type { Diagnosis } from '../../doctor/index.js';
 import type { ConnectOptions } from '../../index.js';
 import { command, connectionOf, loadOne, onlyPipeline, pipelineOptions, textOrJson } from '../command.js';
 import type { ArgumentsOf, CommandContext, Parser } from '../command.js';
-import { print } from '../console.js';
+import { printTo } from '../console.js';
 
 const options = (yargs: Parser) =>
   pipelineOptions(yargs)
@@ -37,7 +37,7 @@ export const doctor = command(
     console.log('info', `measuring ${connection.baseUrl} with at most 60 requests`);
     const found = await diagnoseService(connection, { service, collections: measured, ratePerSecond, signal, watch: watchers(console) });
     const text = format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : textOf(found);
-    await print(stdout, console.redact(text));
+    await printTo(stdout, console.redact(text));
     if (found.ready) return 0;
     throw new LeadstreamError('E_SERVICE_UNKNOWN', missingIn(found));
   },

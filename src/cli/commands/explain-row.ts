@@ -1,7 +1,7 @@
 import { amount, amountOf, printable } from '../../core/index.js';
 import type { RowExplanation, RowField, RowPassage } from '../../index.js';
 import { command, toggle, loadOne, onlyPipeline, pipelineFile, pipelineOptions, textOrJson } from '../command.js';
-import { print } from '../console.js';
+import { printTo } from '../console.js';
 
 export const explainRow = command(
   'explain-row <file> <key..>',
@@ -34,7 +34,7 @@ export const explainRow = command(
     const pipeline = await loadOne(arguments_, context);
     const { failure, ...explanation } = await api.traceRow(pipeline, key.map(String), { reveal, scan, signal, watch: watchers(console) });
     const text = format === 'json' ? JSON.stringify(explanation, undefined, 2) : textOf(explanation);
-    await print(stdout, console.redact(`${text}\n`));
+    await printTo(stdout, console.redact(`${text}\n`));
     return failure === undefined ? 0 : reportFailure(console, failure);
   },
 );

@@ -1,7 +1,7 @@
 import { amountOf } from '../../core/index.js';
 import type { Explanation } from '../../index.js';
 import { command, loadOptionsOf, named, pipelineFile, pipelineOptions, repeated, textOrJson } from '../command.js';
-import { print } from '../console.js';
+import { printTo } from '../console.js';
 
 export const explain = command(
   'explain <file>',
@@ -18,7 +18,7 @@ export const explain = command(
     const { file, format, only } = arguments_;
     const pipelines = named(await loadPipelines(file, await loadOptionsOf(arguments_, context)), only).map(explainPipeline);
     const text = format === 'json' ? `${JSON.stringify({ pipelines }, undefined, 2)}\n` : pipelines.map(treeOf).join('\n');
-    await print(context.stdout, context.console.redact(text));
+    await printTo(context.stdout, context.console.redact(text));
     return 0;
   },
 );

@@ -1,7 +1,7 @@
 import { amount, amountOf, itemAt, textOf, type Column, type Row } from '../../core/index.js';
 import type { Stage } from '../../index.js';
 import { command, toggle, wordsIn, loadOne, onlyPipeline, pipelineFile, pipelineOptions, refuseUnknown, repeated } from '../command.js';
-import { print, printRows } from '../console.js';
+import { printTo, printRows } from '../console.js';
 
 export const preview = command(
   'preview <file>',
@@ -34,7 +34,7 @@ export const preview = command(
     for (const stage of chosen) {
       const earlier = stages[stages.indexOf(stage) - 1];
       const before = namesOf(earlier?.columns ?? stage.columns);
-      await print(stdout, `${chosen.indexOf(stage) === 0 ? '' : '\n'}${titleOf(stage, before)}\n`);
+      await printTo(stdout, `${chosen.indexOf(stage) === 0 ? '' : '\n'}${titleOf(stage, before)}\n`);
       const shown = reveal ? stage : masked(stage);
       const isFirst = ({ name }: Column) => pipeline.plan.collection.key.includes(name) || !before.includes(name);
       const sorted = [...shown.columns.filter(isFirst), ...shown.columns.filter((column) => !isFirst(column))];
@@ -44,7 +44,7 @@ export const preview = command(
         await printRows(stdout, { format: 'table', naming: 'snake_case' }, columns, shown.rows);
       const more = shown.columns.length - columns.length;
       if (more > 0 && wanted.length === 0 && stage.rows.length > 0)
-        await print(stdout, `(${amountOf(more, 'more column')}: --columns chooses, and --step shows all)\n`);
+        await printTo(stdout, `(${amountOf(more, 'more column')}: --columns chooses, and --step shows all)\n`);
     }
     if (failure !== undefined) return reportFailure(console, failure);
     const what = `${amountOf(itemAt(stages, 0).passed, 'row')} of ${pipeline.plan.collection.name}`;

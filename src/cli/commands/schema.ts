@@ -1,5 +1,5 @@
 import { command, toggle } from '../command.js';
-import { print } from '../console.js';
+import { printTo } from '../console.js';
 
 export const schemaCommand = command(
   'schema',
@@ -11,7 +11,7 @@ export const schemaCommand = command(
       .example('$0 schema --markdown', 'every key, step, function, sink, error and field'),
   async ({ markdown }, { stdout }) => {
     const { pipelineReference, pipelineSchema } = await import('../../index.js');
-    await print(stdout, `${markdown ? await pipelineReference() : JSON.stringify(await pipelineSchema(), undefined, 2)}\n`);
+    await printTo(stdout, `${markdown ? await pipelineReference() : JSON.stringify(await pipelineSchema(), undefined, 2)}\n`);
     return 0;
   },
 );

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { generatedNames, generatedRows } from '../../collections/index.js';
 import { byName, LeadstreamError, minSecretLength } from '../../core/index.js';
 import { command, repeated } from '../command.js';
-import { print } from '../console.js';
+import { printTo } from '../console.js';
 
 const counts = byName(generatedNames, (name) => ({ type: 'number', default: generatedRows[name], describe: `Generated ${name}` }) as const);
 
@@ -44,7 +44,7 @@ export const serve = command(
         : await openDirectory(resolve(cwd, data), declared, (line) => console.log('info', line));
     const service = await startService({ port, host, source, declared, accounts, faults });
     try {
-      await print(stdout, `${service.url}\n`);
+      await printTo(stdout, `${service.url}\n`);
       console.log('info', `serving ${data ?? `${leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C stops it`);
       if (!signal.aborted) await once(signal, 'abort');
       return 0;

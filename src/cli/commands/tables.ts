@@ -14,7 +14,7 @@ import {
 } from '../../core/index.js';
 import { fixedPath, fixedPlace, isRemote } from '../../store/index.js';
 import { command, toggle, type Command, type CommandContext, type OptionsIn, type Parser } from '../command.js';
-import { print } from '../console.js';
+import { printTo } from '../console.js';
 
 function tableOptions(yargs: Parser) {
   return yargs
@@ -94,7 +94,7 @@ const runs = tableCommand(
       ...[manifest.rows, manifest.run.written, manifest.files.length, manifest.bytes].map(amount),
       manifest.partial ? 'partial' : manifest.consistency,
     ]);
-    await print(stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable([titles, ...rows]));
+    await printTo(stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable([titles, ...rows]));
   },
 );
 
@@ -112,7 +112,7 @@ const files = tableCommand(
   async ({ path, stores }, { for: reader }, { stdout }) => {
     const { tableFiles } = await import('../../index.js');
     const found = await tableFiles(path, { stores });
-    await print(stdout, reader === undefined ? found.files.map((file) => `${file}\n`).join('') : `${queries[reader](path, found)}\n`);
+    await printTo(stdout, reader === undefined ? found.files.map((file) => `${file}\n`).join('') : `${queries[reader](path, found)}\n`);
   },
 );
 

@@ -1,7 +1,7 @@
 import { amount, amountOf, catalogue, LeadstreamError, printable, SinkError } from '../../core/index.js';
 import type { Difference, TestResult, TestResults } from '../../pipeline-tests/index.js';
 import { command, filesNamed, loadPlugins, pluginOption, refuseUnknown, repeated, textOrJson } from '../command.js';
-import { print } from '../console.js';
+import { printTo } from '../console.js';
 import { descriptionOf, refusedExit, reportFailure } from '../failure.js';
 
 const testFailed = catalogue.E_TEST_FAILED.exit;
@@ -23,7 +23,7 @@ export const test = command(
     const { cwd, console, signal, stdout } = context;
     const own = await loadPlugins(plugin, context);
     const onResult = (file: string) => (result: TestResult) =>
-      format === 'text' ? print(stdout, `${linesOf(file, result).join('\n       ')}\n`) : undefined;
+      format === 'text' ? printTo(stdout, `${linesOf(file, result).join('\n       ')}\n`) : undefined;
     const documents: (Partial<TestResults> & { readonly file: string; readonly ok: boolean; readonly error?: string })[] = [];
     let broken = 0;
     for (const file of filesNamed(words, cwd)) {
@@ -43,7 +43,7 @@ export const test = command(
     const failed = tests.filter(({ ok }) => !ok).length;
     // A problem in a file outweighs a failed test.
     const exit = broken || (failed > 0 ? testFailed : 0);
-    if (format === 'json') await print(stdout, `${JSON.stringify({ ok: exit === 0, files: documents }, undefined, 2)}\n`);
+    if (format === 'json') await printTo(stdout, `${JSON.stringify({ ok: exit === 0, files: documents }, undefined, 2)}\n`);
     const counts = `${amountOf(tests.length, 'test')}, ${amount(tests.length - failed)} passed, ${amount(failed)} failed`;
     console.log(exit === 0 ? 'info' : 'error', counts);
     return exit;

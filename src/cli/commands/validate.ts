@@ -1,7 +1,7 @@
 import { amountOf } from '../../core/index.js';
 import type { LintResult } from '../../index.js';
 import { command, filesNamed, toggle, loadOptionsOf, pipelineOptions, textOrJson, type CommandContext } from '../command.js';
-import { print } from '../console.js';
+import { printTo } from '../console.js';
 import { problemsLine, refusedExit } from '../failure.js';
 
 export const validate = command(
@@ -34,7 +34,7 @@ export const validate = command(
       const words = console.format === 'json' ? [] : problemsLine(codes, codes.length, wrong.length);
       console.event('command.failed', { code: codes[0], exit: refusedExit }, words);
     }
-    if (format === 'json') await print(stdout, `${console.redact(JSON.stringify({ ok, files }, undefined, 2))}\n`);
+    if (format === 'json') await printTo(stdout, `${console.redact(JSON.stringify({ ok, files }, undefined, 2))}\n`);
     return ok ? 0 : refusedExit;
   },
 );

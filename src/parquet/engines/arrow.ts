@@ -5,7 +5,7 @@ import { itemAt, limitReached, SinkError, version, type OutputColumn } from '../
 import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../threads/index.js';
 import { metadataOf, storages, type Compression, type Encoding, type ParquetEngine } from '../engine.js';
 import type { EncodedGroup, EncodeRequest } from './arrow/encoding-worker.js';
-import { rowGroup, type TakenBytes } from './arrow/rows.js';
+import { rowGroup, type ReusedBytes } from './arrow/rows.js';
 
 /**
  * parquet-wasm (arrow-rs): dictionaries, statistics in byte order, V1 data pages that every reader supports, 64-bit values exact, zstd at level 1.
@@ -15,7 +15,7 @@ import { rowGroup, type TakenBytes } from './arrow/rows.js';
  *
  * @param threads 1 encodes in a thread shared by all tables of the process. The bytes are the same.
  */
-export function arrowEngine(threads?: number): ParquetEngine<TakenBytes> {
+export function arrowEngine(threads?: number): ParquetEngine<ReusedBytes> {
   const encoding = groupEncoding(threads);
   return {
     rowGroup: (columns, plan) => {
@@ -135,7 +135,7 @@ interface GroupEncoding {
   /** Makes the thread load what it needs while the first row group is filled. */
   start(): void;
   /** Encodes a row group as a Parquet file. With a thread, the buffer of the group is transferred, and taken back before this resolves. */
-  encode(group: TakenBytes, compression: Compression): Promise<Uint8Array>;
+  encode(group: ReusedBytes, compression: Compression): Promise<Uint8Array>;
   /** Ends the thread, unless others use it. Requests still open then fail. May be called more than once. */
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { itemAt, LeadstreamError, reasonOf } from '../../core/index.js';
 import { defaults } from '../../options/index.js';
-import { isLocked, lockOwn, makePrivate, openOwn, reworded, type Lock } from '../../store/index.js';
+import { isLocked, lockOwn, makePrivate, openOwn, reworded, type RunLock } from '../../store/index.js';
 import { accountKey, clearSource, inState, isFresh, nameOf, readMarker, removeSource, type SpooledSource, writeMarker } from './folder.js';
 import { headerBytes, headerOf, isIntact, logName, recordsIn, unlessLost } from './page-log.js';
 
@@ -87,7 +87,7 @@ export class Spool {
   constructor(
     readonly folder: string,
     private readonly log: FileHandle,
-    private readonly lock: Lock,
+    private readonly lock: RunLock,
     private readonly options: { readonly maxAgeMs: number; readonly maxPageBytes: number; readonly now: () => number },
   ) {}
 

@@ -87,7 +87,7 @@ export class GrowingBuildSide {
       const batch = batchOf(page);
       const present = added.find((name) => batch.columns.has(name));
       // A field missing from the plan of a file is one that the service returns undeclared: it gives way.
-      if (present !== undefined && input === undefined) throw new StepError('E_STEP_CONFIG', `${at}: ${takenName(present)}`);
+      if (present !== undefined && input === undefined) throw new StepError('E_STEP_CONFIG', `${at}: ${nameInUse(present)}`);
       const matchesOf = matchesIn(batch);
       const rows: number[] = [];
       const matches: number[] = [];
@@ -228,7 +228,7 @@ export type Choice<Field extends string = string> =
 /** The default for several matches: take none, and fail the run. */
 export const defaultPick = 'error';
 
-export function takenName(name: string): string {
+export function nameInUse(name: string): string {
   return `there is already a field '${name}'; choose another name under as, or leave it out of select`;
 }
 

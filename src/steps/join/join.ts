@@ -18,7 +18,7 @@ import type { ColumnsContext, ConfigPath, Page, Side, Step } from '../../flow/in
 import { settings, usually } from '../../options/index.js';
 import { refuseRepeats, requireColumn, requireFields } from '../fields.js';
 import { checkedConfig, builtInStep, type PlanContext, type StepRuntime } from '../step.js';
-import { comparedBy, defaultPick, GrowingBuildSide, takenName, type Choice } from './build-side.js';
+import { comparedBy, defaultPick, GrowingBuildSide, nameInUse, type Choice } from './build-side.js';
 import { lookingUp } from './look-up.js';
 
 /** How two sides of a join are matched. */
@@ -212,7 +212,7 @@ export const joinStep = builtInStep('join', {
       const column = requireRight(field, right, plan, config.select ? ['select', index] : []);
       if (column === undefined) return [];
       const [name, original] = [`${as}_${field}`, `${as}_${column.original}`];
-      if (input.some((present) => present.name === name)) plan.problem(['as'], takenName(name));
+      if (input.some((present) => present.name === name)) plan.problem(['as'], nameInUse(name));
       return [{ ...column, name, original, source: undefined }];
     });
     return pick === 'all' ? markRepeated([...input, ...added]) : [...input, ...added];

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { Console } from '../../../src/cli/console.js';
+import type { CliConsole } from '../../../src/cli/console.js';
 import { RunObserver, Status } from '../../../src/cli/status.js';
 import { loadPipeline, type OperationEvent, type Pipeline } from '../../../src/index.js';
 import { pipelineText } from '../../support/services.js';
@@ -31,7 +31,7 @@ class Scene {
 
   start(
     pipeline: Pipeline,
-    { level = 'info', format = 'text', stdout = {} }: Partial<Pick<Console, 'level' | 'format'>> & { stdout?: object } = {},
+    { level = 'info', format = 'text', stdout = {} }: Partial<Pick<CliConsole, 'level' | 'format'>> & { stdout?: object } = {},
   ): Status {
     const event = (...said: unknown[]) => void this.events.push(said);
     return new Status(pipeline, this.observed, { console: { level, format, event }, stderr: this.stderr, stdout });

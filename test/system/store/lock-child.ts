@@ -5,11 +5,11 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { LeadstreamError } from '../../../src/core/errors.js';
-import { lockOutputs, type Lock } from '../../../src/store/index.js';
+import { lockOutputs, type RunLock } from '../../../src/store/index.js';
 
 export type Order = { readonly lock: string; readonly at: number } | { readonly release: true };
 
-let held: Lock | undefined;
+let held: RunLock | undefined;
 
 async function obey(order: Order): Promise<string> {
   if ('release' in order) {

@@ -6,7 +6,7 @@ import { NdjsonFormat } from '../../../src/sinks/ndjson.js';
 import type { OutputColumn } from '../../../src/core/index.js';
 import { FlatVector } from '../../../src/vector/index.js';
 import { Batch } from '../../../src/vector/record-batch.js';
-import type { Text, TextFormat } from '../../../src/sinks/text.js';
+import type { TextChunk, TextFormat } from '../../../src/sinks/text.js';
 
 const awkward = ['', '""', ' x ', '=1', '\ud83d', '\ude00', ...'",;|\r\n\0\'\\é😀-\u2028\x7f'];
 const cell = fc.option(
@@ -62,7 +62,7 @@ function batch(rows: readonly (readonly (string | null)[])[], width: number): Ba
 }
 
 function output(format: TextFormat, width: number, pages: readonly (readonly (readonly (string | null)[])[])[]): Buffer {
-  const pieces: Text[] = [format.head?.() ?? ''];
+  const pieces: TextChunk[] = [format.head?.() ?? ''];
   for (const rows of pages) pieces.push(format.rows(batch(rows, width)));
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
 }

@@ -21,13 +21,13 @@ export interface GroupBytes {
   readonly plain: readonly string[];
 }
 
-export interface TakenBytes extends GroupBytes {
+export interface ReusedBytes extends GroupBytes {
   /** Takes back the buffer of the stream, for the next row group. */
   takeBack(buffer: ArrayBuffer): void;
 }
 
 /** Collects row groups as bytes; rows to be sorted, and thousands of groups at a time, as values, which take a third of the memory until they are taken. */
-export function rowGroup(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<TakenBytes> {
+export function rowGroup(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<ReusedBytes> {
   if (!plan.many && plan.sortedBy.length === 0) return new RowBytes(columns, plan);
   return new RowValues(columns, plan, ({ rows, columns: arrays }) => {
     const vectors = arrays.map((array) => new FlatVector(array));
@@ -38,7 +38,7 @@ export function rowGroup(columns: readonly OutputColumn[], plan: GroupPlan): Row
 }
 
 /** Turns values into bytes as they arrive, in reused memory: no value stays an object until its row group is complete. */
-class RowBytes extends RowGroup<TakenBytes> {
+class RowBytes extends RowGroup<ReusedBytes> {
   readonly #stream: ArrowStream;
   readonly #builders: readonly ColumnBuilder[];
 
@@ -55,7 +55,7 @@ class RowBytes extends RowGroup<TakenBytes> {
     return this.#builders.reduce((text, builder, index) => text + builder.append(batch.column(index), from, to), 0);
   }
 
-  protected firstRows(rows: number): TakenBytes {
+  protected firstRows(rows: number): ReusedBytes {
     const bytes = this.#builders.map((builder) => builder.bytes(rows));
     const stream = this.#stream.write(bytes, rows);
     const plain = this.columns.filter((_, index) => !bytes[index]?.repeats).map(({ name }) => name);
