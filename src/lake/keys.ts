@@ -1,8 +1,9 @@
-import { type OutputColumn, type Value, SinkError } from '../core/index.js';
+import { type OutputColumn, type Row, type Value, SinkError } from '../core/index.js';
 import { KeyMap, type Seen } from '../flow/index.js';
 import { keyOf, type Batch } from '../vector/index.js';
 import { readExactGroups, type ByteTarget } from '../parquet/index.js';
 import { sha256Text } from '../store/index.js';
+import type { FieldIds } from './format.js';
 import type { Landing } from './landing.js';
 
 /** Name and version of an index file, which goes up when keys or contents are digested differently, and a number that shows the machine's byte order. */
@@ -55,13 +56,15 @@ function bytesOf(words: Uint32Array): Uint8Array {
   return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 }
 
+type WrittenTable = Pick<Landing, 'path' | 'before' | 'keys' | 'reading'>;
+
 /**
  * Returns the key index of the table before a run: the one that its run stored if that fits the key, otherwise rebuilt from the rows of the table,
  * a part of a row group at a time. That of a new table is empty.
  *
  * @throws {SinkError} `E_SINK_KEY` when the table's rows have no such key, or it does not identify them.
  */
-export async function indexOf(landing: Pick<Landing, 'path' | 'before' | 'keys' | 'reading'>, key: readonly string[]): Promise<KeyIndex> {
+export async function indexOf(landing: WrittenTable, key: readonly string[], fieldIds?: FieldIds): Promise<KeyIndex> {
   if (!landing.before) return new KeyIndex(new KeyMap());
   const { keys: stored, rows, files, partition_by: by, schema } = landing.before;
   if (stored && stored.rows === rows && stored.columns.join() === key.join()) {
@@ -72,7 +75,7 @@ export async function indexOf(landing: Pick<Landing, 'path' | 'before' | 'keys' 
   if (missing !== undefined)
     throw new SinkError('E_SINK_KEY', `${landing.path}: the files of the table have no column ${missing}, which append needs as its key`);
   const keys = new KeyMap();
-  for (const { name } of files) await landing.reading(name, (path) => addFile(keys, landing.path, path, key));
+  for (const { name } of files) await landing.reading(name, (path) => addFile(keys, landing.path, readExactGroups(path, fieldIds), key));
   return new KeyIndex(keys);
 }
 
@@ -88,8 +91,8 @@ function keysIn(bytes: Buffer | undefined, sha256: string): KeyMap | undefined {
   return keys;
 }
 
-async function addFile(keys: KeyMap, table: string, path: string, key: readonly string[]): Promise<void> {
-  for await (const rows of readExactGroups(path)) {
+async function addFile(keys: KeyMap, table: string, groups: AsyncIterable<readonly Row[]>, key: readonly string[]): Promise<void> {
+  for await (const rows of groups) {
     for (const row of rows) {
       const text = keyOf(key.map((name) => row[name] ?? null));
       if (text !== undefined && keys.see(text, contentOf(Object.entries(row).sort(byName))) === 'new') continue;

@@ -82,7 +82,7 @@ export class OpenedRun {
     const fieldIds = landing.checkColumns?.(partitioning.columns, partitioning.fields);
     const key = columns.filter(({ field }) => fields.includes(field));
     const appending =
-      options.mode === 'append' ? new Appending(at, await indexOf(landing, namesOf(key)), columns, key, inFiles) : undefined;
+      options.mode === 'append' ? new Appending(at, await indexOf(landing, namesOf(key), fieldIds), columns, key, inFiles) : undefined;
     const partitioned = inFiles.length < columns.length || (landing.kind === 'iceberg' && names.length > 0);
     this.#files = new DataFiles(landing, runId, engine, inFiles, {
       ...options,

@@ -210,13 +210,24 @@ def change(table, what):
         table.append(rows.slice(0, 1).set_column(0, rows.field(0), [["z"]]))
     elif what == "compacted":
         table.overwrite(rows)
+    elif what == "compacted under other names":
+        swap(table)
+        table.overwrite(table.scan().to_arrow())
+        swap(table)
     elif what.startswith("expired"):
-        table.overwrite(rows)
+        if what == "expired, without a column":
+            schema.delete_column("n").commit()
+        table.overwrite(table.scan().to_arrow())
         ids = [each.snapshot_id for each in table.snapshots() if each.snapshot_id != table.metadata.current_snapshot_id]
         table.maintenance.expire_snapshots().by_ids(ids).commit()
         if what == "expired, as an earlier release left it":
             names = [name for name in table.properties if name.startswith("leadstream.") and name != "leadstream.writer"]
             table.transaction().remove_properties(*names).commit_transaction()
+
+
+def swap(table):
+    for one, other in (("id", "other"), ("n", "id"), ("other", "n")):
+        table.update_schema().rename_column(one, other).commit()
 
 
 def state(table, connection):

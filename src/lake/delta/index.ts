@@ -56,7 +56,11 @@ export class DeltaFormat implements TableFormat<DeltaState> {
   ): undefined {
     checkDeltaNames(this.store.root, [...new Set([...columns.map(({ name }) => name), ...(base?.state.others ?? [])])]);
     const by = partitions.map(({ name }) => name);
-    const problem = base && retyped(fieldsFor(columns), by, base.state.partitionTypes);
+    const fields = fieldsFor(columns);
+    const known = base && fieldsOf(base.state.current.metaData);
+    const other = fields.find(({ name, type }) => base?.state.others.has(name) && known?.get(name)?.type !== type);
+    if (other) throw new GateError('E_GATE_SCHEMA', `${this.store.root}: others added the column ${other.name} as another type; rename it`);
+    const problem = base && retyped(fields, by, base.state.partitionTypes);
     if (problem !== undefined) throw new GateError('E_GATE_SCHEMA', `${this.store.root}: ${problem}; give it another name`);
   }
 

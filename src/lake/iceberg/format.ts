@@ -10,6 +10,7 @@ import { dataFileOf, partitionFolder, partitionTypeOf } from './data-files.js';
 import { type ManifestContent, type ManifestEntry, type SnapshotNumbers, status, sumOfEntries, type WrittenManifest } from './manifests.js';
 import { objectKeyOf, readManifest, readManifestList, readManifests, writeManifests } from './manifests.js';
 import { currentOf, type PartitionSpec, type TableSchema, type Snapshot, type SnapshotId, type TableMetadata } from './metadata.js';
+import type { NestedField } from './metadata.js';
 import { changesOf, checkPartitions, partitionsOf, restoredSchema, evolvedSchema, specOf } from './schema.js';
 
 export interface IcebergState {
@@ -251,11 +252,16 @@ function historyOf(metadata: TableMetadata) {
   return { ancestors, current, earlier: [...ancestors, ...others].filter((snapshot) => isOurs(snapshot) && snapshot !== current) };
 }
 
-/** Returns the last run, if others have expired its snapshot after they followed it by theirs. */
-function expiredRun({ properties = {} }: TableMetadata, ancestors: readonly Snapshot[]) {
+/** Returns the last run, if others have expired its snapshot after they followed it by theirs, and its columns are as it left them. */
+function expiredRun(metadata: TableMetadata, ancestors: readonly Snapshot[]) {
+  const { properties = {}, schemas, 'current-schema-id': currentId } = metadata;
   const { [runProperty]: run, [schemaProperty]: schemaId, [sequenceProperty]: sequence } = properties;
   if (run === undefined || !ancestors.every((snapshot) => snapshot['sequence-number'] > Number(sequence))) return undefined;
-  return { summary: properties, 'schema-id': Number(schemaId) };
+  const fieldsOf = (id: number) => schemas.find((schema) => schema['schema-id'] === id)?.fields;
+  const textOf = ({ id, name, type }: NestedField) => JSON.stringify([id, name, type]);
+  const now = fieldsOf(currentId)?.map(textOf);
+  const isSame = fieldsOf(Number(schemaId))?.every((field) => now?.includes(textOf(field)));
+  return isSame ? { summary: properties, 'schema-id': Number(schemaId) } : undefined;
 }
 
 /** Returns what `main` followed, and earlier runs of ours beyond `keep`, except for what a branch or tag refers to. Others may have staged the rest. */

@@ -8,9 +8,9 @@ import { rollbackTable } from '../../../src/run/index.js';
 import { parquet } from '../../../src/sinks/index.js';
 import type { ObjectStore } from '../../../src/store/index.js';
 import { columns, DeltaTable, row } from '../../support/format-table.js';
-import { recording } from '../../support/sinks.js';
+import { column, recording } from '../../support/sinks.js';
 import { storesAround } from '../../support/stores.js';
-import { rowsOf, Tested } from '../../support/tested-table.js';
+import { columns as tableColumns, rowsOf, Tested } from '../../support/tested-table.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 describe('a Delta table', () => {
@@ -57,6 +57,27 @@ describe('a Delta table', () => {
       },
       { add: { path: 'data/run-1/state=b%2520c%2525/part-00000.parquet' } },
     ]);
+  });
+
+  test('has no column of ours where another program added one of another type', async () => {
+    const table = await Tested.at('delta', 'folder');
+    await table.run({}, rowsOf('20240101', 'a'));
+    const [first = ''] = await table.keys('_delta_log/');
+    const [, , line = ''] = String((await table.objects.read(first))?.bytes).split('\n');
+    const late = line.replace(
+      String.raw`\"fields\":[`,
+      String.raw`\"fields\":[{\"name\":\"late\",\"type\":\"string\",\"nullable\":true,\"metadata\":{}},`,
+    );
+    await table.objects.put(first.replace('00000.json', '00001.json'), `${late}\n`);
+    const rows = rowsOf('20240101', 'b').map((fields) => ({ ...fields, late: '1' }));
+    const run = (type: 'text' | 'integer') =>
+      table.run({ mode: 'append' }, rows, undefined, [...tableColumns, column('late', type, { source: 'late' })]);
+    await expect(run('integer')).rejects.toMatchObject({
+      code: 'E_GATE_SCHEMA',
+      message: expect.stringContaining('added the column late'),
+    });
+    await run('text');
+    expect(await table.rows()).toEqual(['a', 'b']);
   });
 
   test('has a log of which a run reads each version once', async () => {
