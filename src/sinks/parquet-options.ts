@@ -30,7 +30,7 @@ const shape = schema((z) =>
     key: distinct(z.array(z.string().min(1)).min(1))
       .readonly()
       .optional()
-      .describe("Columns that identify a row, for append: 16 to 32 bytes of memory per row of the table. Default: the collection's key."),
+      .describe("Columns that identify a row, for append: 16 to 48 bytes of memory per row of the table. Default: the collection's key."),
     partition_by: names()
       .default([])
       .describe(
