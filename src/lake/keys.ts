@@ -1,7 +1,7 @@
-import { type OutputColumn, type Row, type Value, SinkError } from '../core/index.js';
+import { type OutputColumn, type Value, SinkError } from '../core/index.js';
 import { KeyMap, type Seen } from '../flow/index.js';
 import { keyOf, type Batch } from '../vector/index.js';
-import { readExactGroups, type ByteTarget } from '../parquet/index.js';
+import { footerOf, readExactGroups, type ByteTarget } from '../parquet/index.js';
 import { sha256Text } from '../store/index.js';
 import type { FieldIds } from './format.js';
 import type { Landing } from './landing.js';
@@ -75,7 +75,7 @@ export async function indexOf(landing: WrittenTable, key: readonly string[], fie
   if (missing !== undefined)
     throw new SinkError('E_SINK_KEY', `${landing.path}: the files of the table have no column ${missing}, which append needs as its key`);
   const keys = new KeyMap();
-  for (const { name } of files) await landing.reading(name, (path) => addFile(keys, landing.path, readExactGroups(path, fieldIds), key));
+  for (const { name } of files) await landing.reading(name, (path) => addFile(keys, landing.path, path, key, fieldIds));
   return new KeyIndex(keys);
 }
 
@@ -91,9 +91,14 @@ function keysIn(bytes: Buffer | undefined, sha256: string): KeyMap | undefined {
   return keys;
 }
 
-async function addFile(keys: KeyMap, table: string, groups: AsyncIterable<readonly Row[]>, key: readonly string[]): Promise<void> {
-  for await (const rows of groups) {
-    for (const row of rows) {
+/** In a file with field ids, they decide which column is which: its names may be older than those of the table. */
+async function addFile(keys: KeyMap, table: string, path: string, key: readonly string[], fieldIds: FieldIds = new Map()): Promise<void> {
+  const { schema } = (await footerOf(path)) ?? { schema: [] };
+  const columns = [...fieldIds].map(([name, id]) => [name, schema.find(({ field_id: found }) => found === id)?.name ?? ''] as const);
+  const isRenamed = schema.some(({ field_id: id }) => id !== undefined) && columns.some(([name, column]) => name !== column);
+  for await (const rows of readExactGroups(path)) {
+    for (const found of rows) {
+      const row = isRenamed ? Object.fromEntries(columns.map(([name, column]) => [name, found[column] ?? null])) : found;
       const text = keyOf(key.map((name) => row[name] ?? null));
       if (text !== undefined && keys.see(text, contentOf(Object.entries(row).sort(byName))) === 'new') continue;
       const fault = text === undefined ? 'a row of the table has an empty key' : 'two rows of the table have the same key';

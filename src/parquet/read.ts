@@ -99,15 +99,11 @@ export function readGroups(path: string, columns?: readonly string[]): AsyncIter
 /** Number of rows at a time: row groups of other programs may have millions. */
 const windowRows = 65_536;
 
-/**
- * As `readGroups`, by parts of row groups. Instants that milliseconds do not hold are texts, because two of them could be one `Date`.
- *
- * @param fieldIds Of the columns of a table, by name. In a file that has such ids they decide which column is which, since its names may be older.
- */
-export function readExactGroups(path: string, fieldIds?: ReadonlyMap<string, number>): AsyncIterable<readonly Row[]> {
+/** As `readGroups`, by parts of row groups. Instants that milliseconds do not hold are texts, because two of them could be one `Date`. */
+export function readExactGroups(path: string): AsyncIterable<readonly Row[]> {
   const exact = (perMs: bigint) => (value: bigint) => (value % perMs === 0n ? new Date(Number(value / perMs)) : String(value));
   const instants = { timestampFromMicroseconds: exact(1000n), timestampFromNanoseconds: exact(1_000_000n) };
-  return groupsOf(path, undefined, { ...exactTexts, ...instants }, windowRows, fieldIds);
+  return groupsOf(path, undefined, { ...exactTexts, ...instants }, windowRows);
 }
 
 /** @param most Rows at a time. */
@@ -116,33 +112,22 @@ async function* groupsOf(
   columns: readonly string[] | undefined,
   parsers: object,
   most = Infinity,
-  fieldIds?: ReadonlyMap<string, number>,
 ): AsyncGenerator<readonly Row[], void> {
   const { file, metadata } = await opened(path, columns);
   const [{ parquetReadObjects }, { decompress }, { gunzipSync }] = await Promise.all([import('hyparquet'), zstd(), import('node:zlib')]);
   const compressors = { GZIP: (bytes: Uint8Array) => gunzipSync(bytes), ZSTD: decompress };
-  const renamed = fieldIds && renaming(metadata, fieldIds);
   let [rowStart, groupEnd] = [0, 0];
   for (const group of metadata.row_groups) {
     groupEnd += Number(group.num_rows);
     do {
       const rowEnd = Math.min(groupEnd, rowStart + most);
       const wanted = { rowStart, rowEnd, ...(columns && { columns: [...columns] }) };
-      const rows = await parquetReadObjects({ file, metadata, compressors, parsers, ...wanted }).catch((failure: unknown) => {
+      yield await parquetReadObjects({ file, metadata, compressors, parsers, ...wanted }).catch((failure: unknown) => {
         throw unreadable(path, failure);
       });
-      yield renamed ? rows.map(renamed) : rows;
       rowStart = rowEnd;
     } while (rowStart < groupEnd);
   }
-}
-
-/** Returns the function that gives the values of a row the names of a table, without columns that it does not have; none if names are the same. */
-function renaming({ schema }: FileMetaData, fieldIds: ReadonlyMap<string, number>): ((row: Row) => Row) | undefined {
-  if (schema.every(({ field_id: id }) => id === undefined)) return undefined;
-  const columns = [...fieldIds].map(([name, id]) => [name, schema.find(({ field_id: found }) => found === id)?.name ?? ''] as const);
-  if (columns.every(([name, column]) => name === column)) return undefined;
-  return (row) => Object.fromEntries(columns.map(([name, column]) => [name, row[column] ?? null]));
 }
 
 /** @throws {LeadstreamError} `E_DATA`; `E_USAGE` for columns that the file does not have. */

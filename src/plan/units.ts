@@ -2,13 +2,15 @@ import { amount, compareShare, schema, shareIn } from '../core/index.js';
 
 const millisecondsPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
+/** A text of a certain form, and what it stands for. */
+function textForm<T>(form: RegExp, problem: string, read: (text: string) => T) {
+  return schema((z) => z.string().regex(form, problem).transform(read));
+}
+
 /** A duration such as `500ms`, `60s`, `5m` or `6h`, in milliseconds. */
-export const duration = schema((z) =>
-  z
-    .string()
-    .regex(/^\d+(?:\.\d+)?(?:ms|s|m|h)$/, 'a duration is written like 500ms, 60s, 5m or 6h')
-    .transform((text) => Number.parseFloat(text) * (millisecondsPer[text.replace(/[\d.]/g, '')] ?? 1)),
-);
+export const duration = textForm(/^\d+(?:\.\d+)?(?:ms|s|m|h)$/, 'a duration is written like 500ms, 60s, 5m or 6h', (text) => {
+  return Number.parseFloat(text) * (millisecondsPer[text.replace(/[\d.]/g, '')] ?? 1);
+});
 
 /** Returns a duration as written in files, in the largest unit that results in a whole number. */
 export function writtenDuration(milliseconds: number): string {
@@ -19,33 +21,20 @@ export function writtenDuration(milliseconds: number): string {
 export const longerThanNothing = schema(() => duration().refine((milliseconds) => milliseconds > 0, 'must be more than 0'));
 
 /** A rate such as `20/s` or `300/m`, in requests per second. */
-export const rate = schema((z) =>
-  z
-    .string()
-    .regex(/^[1-9]\d*\/[smh]$/, 'a rate is written like 20/s, 300/m or 1000/h')
-    .transform((text) => {
-      const [count, unit = 's'] = text.split('/');
-      return (Number(count) * 1000) / (millisecondsPer[unit] ?? 1000);
-    }),
-);
+export const rate = textForm(/^[1-9]\d*\/[smh]$/, 'a rate is written like 20/s, 300/m or 1000/h', (text) => {
+  const [count, unit = 's'] = text.split('/');
+  return (Number(count) * 1000) / (millisecondsPer[unit] ?? 1000);
+});
 
 export type Tolerance = { readonly share: number } | { readonly rows: number };
 
 /** A share such as `1%` or a count of rows such as `100`. */
-export const tolerance = schema((z) =>
-  z
-    .string()
-    .regex(/^(?:\d+|(?:100|\d{1,2}(?:\.\d+)?)%)$/, 'must be written like 1% or 100')
-    .transform((text): Tolerance => (text.endsWith('%') ? { share: shareIn(text) } : { rows: Number(text) })),
-);
+export const tolerance = textForm(/^(?:\d+|(?:100|\d{1,2}(?:\.\d+)?)%)$/, 'must be written like 1% or 100', (text): Tolerance => {
+  return text.endsWith('%') ? { share: shareIn(text) } : { rows: Number(text) };
+});
 
 /** A share without an upper limit, such as `20%` or `150%`; 1 is all. */
-export const share = schema((z) =>
-  z
-    .string()
-    .regex(/^\d+(?:\.\d+)?%$/, 'a share is written like 20%')
-    .transform(shareIn),
-);
+export const share = textForm(/^\d+(?:\.\d+)?%$/, 'a share is written like 20%', shareIn);
 
 /** A share of at most `100%`; 1 is all. */
 export const part = schema(() => share().refine((share) => share <= 1, 'nothing shrinks by more than 100%'));
