@@ -25,7 +25,7 @@ export const exitCodes = {
 export type ExitCode = keyof typeof exitCodes;
 
 /**
- * The failures that a user can meet: the exit status of the process, whether running again unchanged can help, and what to do next. Codes are stable.
+ * The failures that a user can meet: exit status, whether the same run can succeed later, and what to do next. Codes are stable.
  *
  * @example
  * const { exit, retry } = catalogue.E_SOURCE_UNAVAILABLE; // 69, true
@@ -116,13 +116,13 @@ export type ErrorCode = keyof typeof catalogue;
 
 type Family = 'SPEC' | 'SOURCE' | 'STEP' | 'SINK' | 'GATE';
 
-/** The codes of a family, such as `SINK`; each family has one error class. */
+/** The codes of a family, such as `SINK`, which has one error class. */
 export type CodeOf<F extends Family> = Extract<ErrorCode, `E_${F}_${string}`>;
 
-/** The codes without an error class of their own: usage, data files and runs, and a reference where there is no file to point into. */
+/** The codes without an error class of their own: usage, data files, runs, and references that are not in a file. */
 export type GeneralCode = Exclude<ErrorCode, CodeOf<Family>> | 'E_SPEC_REFERENCE';
 
-/** The environment variables that leadstream reads, what they mean, and which of them hold keys. The reference lists them. */
+/** The environment variables that leadstream reads, listed in the reference; `secret` ones hold keys. */
 export const environment = {
   LEADSTREAM_BASE_URL: { secret: false, summary: 'Address of the service, if a pipeline file has no `service`, and for `fetch`.' },
   LEADSTREAM_REST_API_KEY: { secret: true, summary: 'Key for that service; for `serve`, the key that it accepts.' },
@@ -147,10 +147,10 @@ export const environment = {
   NODE_EXTRA_CA_CERTS: { secret: false, summary: 'File with certificates of additional trusted authorities.' },
 } as const;
 
-/** The variables that hold keys. Their values are redacted wherever they appear. */
+/** The variables whose values are redacted wherever they appear. */
 export const secretVariables: readonly string[] = Object.entries(environment).flatMap(([name, { secret }]) => (secret ? [name] : []));
 
-/** The warnings of a run, and what to do; under `strict` they are failures. Codes are as stable as those of failures. */
+/** The warnings of a run, and what to do; `strict` makes them failures. Codes are stable. */
 export const warningCatalogue = {
   W_SPEC_FLAG: 'Compare flag(field) instead of its text, or cast it first.',
   W_SPEC_TEXT: 'Convert the text with num(), epoch() or date(), or cast it first.',
@@ -187,10 +187,9 @@ export const warningCatalogue = {
   W_SOURCE_DRIFT: 'The list changed while it was read; consistency: repair adds what was missed.',
 } as const;
 
-/** A stable code of the catalogue of warnings. */
 export type WarningCode = keyof typeof warningCatalogue;
 
-/** The lines of `--log-format json`, by the name in `event`. Names and fields are stable. Each line also has `time` and `level`, most a `message`. */
+/** The lines of `--log-format json`, by `event`. Names and fields are stable. Each also has `time` and `level`, most have a `message`. */
 export const logEvents = {
   'run.started': line('info', 'A run of a pipeline began.', 'pipeline', 'run'),
   'run.progress': line('info', 'What the run is doing, every 30 seconds.', 'pipeline', 'doing', 'rows', 'expected', 'bytes', 'retries'),
@@ -201,7 +200,7 @@ export const logEvents = {
   'series.failed': line('error', 'Several pipelines were run, and some failed.', 'exit', 'code', 'error', 'help'),
   'command.failed': line('error', 'The command failed, or one of several pipelines.', 'pipeline', 'code', 'help', 'exit'),
   'request.retried': line('warn', 'An attempt at a request failed and is repeated.', 'run', 'code', 'url', 'attempt', 'delayMs'),
-  // With the fields of `watch`, and at the end of an operation its `ms`.
+  // They have the fields of `watch`; the end of an operation also has its `ms`.
   ...byName(['request', 'page', 'step', 'write', 'wait', 'read', 'finish', 'commit'], () =>
     line('debug', 'The event of this name that `watch` gets; an operation at its end.', 'run', '…'),
   ),
@@ -217,5 +216,4 @@ function line(level: 'error' | 'warn' | 'info' | 'debug', summary: string, ...fi
   return { level, summary, fields };
 }
 
-/** The name of a log line. */
 export type LogEvent = keyof typeof logEvents;

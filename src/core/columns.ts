@@ -1,10 +1,9 @@
-/** The declared types of fields. A cast of the service's texts is exact or refused; nothing is trimmed or guessed, and only fractions are rounded. */
+/** The declared types of fields. A cast of the service's texts is exact or refused: nothing is trimmed or guessed; only fractions round. */
 export type DeclaredType = 'text' | 'flag' | 'integer' | 'decimal' | 'timestamp' | 'date';
 
 /** A cast value: `integer` is a bigint (64 bits), `timestamp` an instant, `date` midnight UTC of a calendar day. */
 export type Value = string | boolean | bigint | number | Date | null;
 
-/** The JavaScript type of each declared type after a cast. */
 export interface ValueOf {
   text: string;
   flag: boolean;
@@ -57,7 +56,7 @@ const parsers: { readonly [T in DeclaredType]: (text: string) => ValueOf[T] | un
   },
 };
 
-/** Fractions are rounded to the nearest number, but not to 0. Whole numbers are exact or, with an exponent, as numbers are written. */
+/** Fractions round to the nearest number, but never to 0. Whole numbers are exact; with an exponent, they are read as JavaScript does. */
 function isHeld(match: RegExpExecArray, value: number): boolean {
   if (value === 0) return !/[1-9]/.test(`${match[1]}${match[2]}`);
   if (Number.isSafeInteger(Math.trunc(value))) return true;
@@ -66,14 +65,14 @@ function isHeld(match: RegExpExecArray, value: number): boolean {
   return match[3] !== undefined && whole === wholeIn(decimalPattern.exec(String(value)) ?? []);
 }
 
-/** Returns the whole number of a match of `decimalPattern` without its sign; `undefined` for a fraction. */
+/** Returns the unsigned whole number of a match of `decimalPattern`; `undefined` for a fraction. */
 function wholeIn([, whole = '', fraction = '', exponent = '0']: readonly string[]): bigint | undefined {
   const [digits, shift] = [BigInt(whole + fraction), Number(exponent) - fraction.length];
   const [numerator, denominator] = shift < 0 ? [digits, 10n ** BigInt(-shift)] : [digits * 10n ** BigInt(shift), 1n];
   return numerator % denominator === 0n ? numerator / denominator : undefined;
 }
 
-/** Returns a value that is no text as one of a type; `undefined` if the type cannot hold it, or only another value. */
+/** Returns a value that is not a text as a type; `undefined` if the type cannot hold exactly this value. */
 export const exact: { readonly [T in Exclude<DeclaredType, 'text'>]: (value: unknown) => ValueOf[T] | undefined } = {
   flag: (value) => (typeof value === 'boolean' ? value : undefined),
   integer: (value) => {
@@ -89,23 +88,22 @@ export const exact: { readonly [T in Exclude<DeclaredType, 'text'>]: (value: unk
   date: (value) => (isInstant(value) ? value : undefined),
 };
 
-/** Returns whether a value is an instant of the years 1 to 9999, which every reader of Parquet, SQL and ISO 8601 understands. */
+/** Returns whether a value is an instant of the years 1 to 9999, which all readers of Parquet, SQL and ISO 8601 understand. */
 export function isInstant(value: unknown): value is Date {
   return value instanceof Date && value.getTime() >= firstInstant && value.getTime() <= lastInstant;
 }
 
-/** Explains why a value does not cast to a type. */
 export function misfit(type: DeclaredType): string {
   return `is not ${expectations[type]}`;
 }
 
-/** Returns the cast of a type: `undefined` if a text does not cast. An empty text is `null` for every type but `text`. */
+/** Returns the parser of a type: `undefined` for a text that does not cast, `null` for an empty text unless the type is `text`. */
 export function parserOf<T extends DeclaredType>(type: T): (text: string) => ValueOf[T] | null | undefined {
   const parse = parsers[type];
   return type === 'text' ? parse : (text) => (text === '' ? null : parse(text));
 }
 
-/** Converts a value to text for formats without types: flags become `true` and `false`, instants ISO 8601 in UTC, days `YYYY-MM-DD`. */
+/** Converts a value to text for untyped formats: flags are `true` and `false`, instants ISO 8601 in UTC, days `YYYY-MM-DD`. */
 export function textOf(value: Value, type: DeclaredType): string | null {
   if (value === null || typeof value === 'string') return value;
   if (value instanceof Date) return type === 'date' ? value.toISOString().slice(0, -14) : value.toISOString();
@@ -115,7 +113,7 @@ export function textOf(value: Value, type: DeclaredType): string | null {
 export const msPerDay = 86_400_000;
 const maxDays = 4096;
 
-/** Creates a `textOf` for instants, which caches the texts of days. */
+/** Creates a `textOf` for instants that caches the texts of days. */
 export function instantTexts(): (date: Date, type: DeclaredType) => string {
   const days = new Map<number, string>();
 
@@ -141,21 +139,20 @@ export function instantTexts(): (date: Date, type: DeclaredType) => string {
 
 const sixty = Array.from({ length: 60 }, (_, count) => String(count).padStart(2, '0'));
 
-/** A row anywhere in a chain, with columns in snake_case. A missing column counts as `null`. */
+/** A row at any point of a chain, with columns in snake_case. A missing column counts as `null`. */
 export type Row = Readonly<Record<string, Value>>;
 
-/** What is known about a column at some point of a chain. */
+/** What is known about a column at a point of a chain. */
 export interface Column {
   /** Name in rows, expressions and Parquet (snake_case). */
   readonly name: string;
-  /** Name under `naming: original`: the service's own. */
+  /** The service's own name, used under `naming: original`. */
   readonly original: string;
-  /** The column's type after a cast. */
   readonly type: DeclaredType;
-  /** Whether the values already have that type; otherwise they are text. */
+  /** Whether the values have their declared type; otherwise they are text. */
   readonly cast: boolean;
   readonly sensitivity: Sensitivity;
-  /** The collection's column that the values come from; `undefined` for computed, masked and joined ones. */
+  /** The collection's column that the values come from; `undefined` if they are computed, masked or joined. */
   readonly source?: string | undefined;
   /** Where the values come from, for engineers: `IPAddress of leads`, or the expression that computes them. Default: not known. */
   readonly origin?: string | undefined;
@@ -170,12 +167,11 @@ export type Sensitivity = (typeof sensitivities)[number];
 
 export const sensitivities = ['plain', 'personal', 'secret'] as const;
 
-/** Marks columns as coming after a step that may repeat rows. */
 export function markRepeated(columns: readonly Column[]): readonly Column[] {
   return columns.map((column) => ({ ...column, repeated: true }));
 }
 
-/** Returns whether a column has the values of one of the collection's, with each row once. */
+/** Returns whether a column has the values of a column of the collection, with each row once. */
 export function isOnceOf(source: string, column: Column): boolean {
   return column.source === source && column.repeated !== true;
 }
@@ -185,7 +181,6 @@ export function undeclaredColumn(name: string, original = name, sensitivity: Sen
   return { name, original, type: 'text', cast: false, sensitivity, origin: `the undeclared ${original}`, undeclared: true };
 }
 
-/** Returns the sensitivity of a value computed from all these columns. */
 export function strictest(columns: readonly Column[]): Sensitivity {
   const used = columns.map(({ sensitivity }) => sensitivity);
   if (used.includes('secret')) return 'secret';
@@ -195,20 +190,17 @@ export function strictest(columns: readonly Column[]): Sensitivity {
 /** A column as a sink writes it. */
 export interface OutputColumn {
   readonly name: string;
-  /** Its name in rows. */
   readonly field: string;
   /** The service's own name. */
   readonly original: string;
-  /** `text` throughout under `types: text`. */
+  /** Always `text` under `types: text`. */
   readonly type: DeclaredType;
   /** A sentence for engineers: where the values come from, their declared type and sensitivity. */
   readonly comment?: string | undefined;
 }
 
-/** The column options of every sink. */
 export interface OutputOptions {
   readonly types: 'typed' | 'text';
-  /** By the service's names, or in snake_case. */
   readonly naming: 'original' | 'snake_case';
 }
 
@@ -218,5 +210,5 @@ export function outputColumn(column: Column, { naming, types }: OutputOptions): 
   return { name: naming === 'original' ? original : name, field: name, original, type: types === 'text' ? 'text' : type, comment };
 }
 
-/** Returns why a format cannot hold a value of a column (`is …`, `has …`, without the value); `undefined` if it can hold all. Called once per column. */
+/** Returns why a format cannot hold a value of a column (`is …`, `has …`, without the value), or `undefined`. Called once per column. */
 export type Refuses = (column: OutputColumn) => ((value: Value) => string | undefined) | undefined;

@@ -8,7 +8,7 @@ export interface Warning {
   readonly message: string;
 }
 
-/** A signal of the system, as an abort reason: its name, like `SIGTERM`, and the exit status of a process that it ends. */
+/** A signal of the system as an abort reason: its name, like `SIGTERM`, and the exit status of a process that it ends. */
 export class SystemSignal extends Error {
   override readonly name: string = 'SystemSignal';
 
@@ -20,7 +20,7 @@ export class SystemSignal extends Error {
   }
 }
 
-/** Each class sets its name, since bundlers rename classes. */
+/** Each class sets its name, because bundlers rename classes. */
 class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
   override readonly name: string = 'LeadstreamError';
 
@@ -36,26 +36,24 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
     return this.message.split('\n');
   }
 
-  /** Exit status of a process that ends with this error. */
   get exit(): number {
     return this.cause instanceof SystemSignal ? this.cause.exit : catalogue[this.code].exit;
   }
 
-  /** Whether the same call can succeed later unchanged. */
+  /** Whether the same call can succeed later. */
   get retry(): boolean {
     return catalogue[this.code].retry;
   }
 
-  /** What to do next. */
   get help(): string {
     return catalogue[this.code].help;
   }
 }
 
-/** A failure that describes what went wrong, where, and what to do next. It never contains a credential or personal data. */
+/** A failure: what went wrong, where, and what to do next. It never contains a credential or personal data. */
 export type LeadstreamError = CataloguedError;
 
-/** The base of all failure classes; its own instances have codes of no subclass. */
+/** The base of all failure classes; its own instances have the codes that belong to no subclass. */
 export const LeadstreamError: new (code: GeneralCode, message: string | readonly string[], options?: ErrorOptions) => LeadstreamError =
   CataloguedError;
 
@@ -91,10 +89,9 @@ export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
   }
 }
 
-/** `transient` (network, timeout, 408, 425, 429, 5xx) and `suspect` (a 2xx answer without records) are retried, `permanent` is not. */
+/** `transient` (network, timeout, 408, 425, 429, 5xx) and `suspect` (a 2xx response without records) are retried, `permanent` is not. */
 export type FailureKind = 'transient' | 'suspect' | 'permanent';
 
-/** Details of a failed read, in addition to its message. */
 export type SourceFailure = Partial<Pick<SourceError, 'status' | 'retryAfterMs' | 'systemCode'>>;
 
 /**
@@ -109,9 +106,9 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   readonly kind: FailureKind;
   /** HTTP status, if there was a response. */
   readonly status: number | undefined;
-  /** Milliseconds that the service requests to wait (`Retry-After`). */
+  /** Milliseconds to wait, from `Retry-After`. */
   readonly retryAfterMs: number | undefined;
-  /** The system's error code if there was no response, such as `ECONNREFUSED`. */
+  /** The system's error code without a response, such as `ECONNREFUSED`. */
   readonly systemCode: string | undefined;
 
   constructor(code: CodeOf<'SOURCE'>, kind: FailureKind, message: string, details: SourceFailure = {}) {
@@ -122,19 +119,17 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
     this.systemCode = details.systemCode;
   }
 
-  /** Returns the same failure with another message. */
   withMessage(message: string): SourceError {
     return new SourceError(this.code, this.kind, message, this);
   }
 }
 
-/** Creates the failure of an option of a connection. */
 export function wrongOption(message: string): SourceError {
   return new SourceError('E_SOURCE_CONFIG', 'permanent', message);
 }
 
 /**
- * Thrown when a step met a row or an argument that it cannot work with.
+ * Thrown when a step cannot process a row or an argument.
  *
  * @example
  * if (error instanceof StepError) console.error(error.code, error.message); // E_STEP_FIELD filter: no row has zip
@@ -153,27 +148,27 @@ export class SinkError extends CataloguedError<CodeOf<'SINK'>> {
   override readonly name: string = 'SinkError';
 }
 
-/** One gate's reason for refusing to publish. */
+/** A gate's reason for refusing to publish. */
 export interface Violation {
   readonly code: CodeOf<'GATE'>;
   readonly message: string;
 }
 
-/** Creates the failure of something that a signal stopped. Its `cause` is the signal's reason, which may be the deadline of a run. */
+/** Creates the failure of what a signal stopped. Its `cause` is the signal's reason, possibly the deadline of a run. */
 export function stoppedBy({ reason }: AbortSignal, message: string): LeadstreamError {
   const code = reason instanceof LeadstreamError && reason.code === 'E_RUN_DEADLINE' ? reason.code : 'E_RUN_ABORTED';
   return new LeadstreamError(code, message, { cause: reason });
 }
 
-/** Calls a function when a signal is aborted. @returns Removes it again. */
+/** Calls a function when a signal is aborted. @returns Removes the listener. */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
-  // Node warns about more than ten listeners on one signal, and a server may pass one to many reads.
+  // Node warns about more than ten listeners on one signal; a server may pass one signal to many reads.
   setMaxListeners(0, signal);
   signal.addEventListener('abort', act, { once: true });
   return () => signal.removeEventListener('abort', act);
 }
 
-/** Does work that has to end within 5 s once a signal is aborted. @param work Gets a signal that is aborted then, with the same reason. */
+/** Does work that must end within 5 s of an abort. @param work Gets a signal that is aborted then, with the same reason. */
 export function soonAfter<T>(signal: AbortSignal | undefined, work: (late: AbortSignal) => Promise<T>): Promise<T> {
   const late = new AbortController();
   const stop = () => void setTimeout(() => late.abort(signal?.reason), 5_000).unref();
@@ -193,7 +188,6 @@ export function soonAfter<T>(signal: AbortSignal | undefined, work: (late: Abort
 export class GateError extends CataloguedError<CodeOf<'GATE'>> {
   override readonly name: string = 'GateError';
 
-  /** `undefined` without refusals. */
   static of(refusals: readonly Violation[]): GateError | undefined {
     const [first] = refusals;
     const messages = refusals.map(({ message }) => message);
@@ -203,7 +197,7 @@ export class GateError extends CataloguedError<CodeOf<'GATE'>> {
 
 const discreet = new WeakMap<object, string>();
 
-/** Sets the message for places that must not distinguish records, such as events. */
+/** Sets the message for places that must not identify records, such as events. */
 export function withDiscreetMessage<E extends Error>(failure: E, message: string): E {
   discreet.set(failure, message);
   return failure;
@@ -217,20 +211,18 @@ export function warnProcess({ code, message }: Warning): void {
   process.emitWarning(message, { type: 'LeadstreamWarning', code });
 }
 
-/** Adds the origin of refused credentials, like `auth.rest_api_key is from ${NAME}`, to an error; returns any other error unchanged. */
+/** Adds the origin of refused credentials, like `auth.rest_api_key is from ${NAME}`; returns any other error unchanged. */
 export function withKeyOrigin(thrown: unknown, origin: string): unknown {
   const isAuth = thrown instanceof SourceError && thrown.code === 'E_SOURCE_AUTH';
   return isAuth ? thrown.withMessage(`${thrown.message}; ${origin}`) : thrown;
 }
 
-/**
- * Describes what someone else's function threw without revealing data: its class, an error code, and the place in the code, but not its message.
- */
+/** Describes what a user's function threw by its class, error code and place in the code: its message may hold data. */
 export function whatWasThrown(thrown: unknown): string {
   if (!(thrown instanceof Error)) return thrown === null ? 'null' : `a value of type ${typeof thrown}`;
   const { name, message, stack = '' } = thrown;
   const code = 'code' in thrown && typeof thrown.code === 'string' && codePattern.test(thrown.code) ? ` ${thrown.code}` : '';
-  // The message comes before the stack frames, and may look like one.
+  // The message precedes the stack frames and may look like one.
   const at = stack.indexOf(message);
   const frames = at < 0 ? '' : stack.slice(at + message.length);
   const place = /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^\n]*?:\d+:\d+)\)?$/m.exec(frames)?.[1];
@@ -246,12 +238,12 @@ export function reasonOf(thrown: unknown): string {
   return typeof thrown === 'string' ? thrown : 'unknown failure';
 }
 
-/** Converts something thrown that means that a limit of open files or memory was reached; returns `undefined` for anything else. */
+/** Converts what was thrown because a limit of open files or memory was reached; returns `undefined` for anything else. */
 export function limitReached(thrown: unknown, message = reasonOf(thrown)): LeadstreamError | undefined {
   if (thrown instanceof LeadstreamError || typeof thrown !== 'object' || thrown === null) return undefined;
   const own = reasonOf(thrown);
   const code = 'code' in thrown ? String(thrown.code) : '';
-  // If a thread could not start, only the message has the reason.
+  // If a thread did not start, only the message has the reason.
   const reason = code === 'ERR_WORKER_INIT_FAILED' ? (/\bE[A-Z]+$/.exec(own)?.[0] ?? '') : code;
   if (tooManyFiles.has(reason)) return new LeadstreamError('E_RUN_FILES', message, { cause: thrown });
   if (noMemory.has(reason) || ranOut.test(own)) return new LeadstreamError('E_RUN_MEMORY', message, { cause: thrown });
@@ -261,10 +253,10 @@ export function limitReached(thrown: unknown, message = reasonOf(thrown)): Leads
 const tooManyFiles: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
 const noMemory: ReadonlySet<string> = new Set(['ENOMEM', 'ERR_WORKER_OUT_OF_MEMORY', 'ERR_MEMORY_ALLOCATION_FAILED']);
 
-/** V8's messages when it gets no memory; such errors have no code. */
+/** V8's messages when it gets no memory; these errors have no code. */
 const ranOut = /^(?:WebAssembly\.[^]*(?:out of memory|could not allocate)|Array buffer allocation failed)/i;
 
-/** Returns what something thrown is by the catalogue: all that is not a failure of ours or a limit of the system is a defect, `E_RUN_FAILED`. */
+/** Returns the catalogue's entry of something thrown: what is neither our failure nor a limit of the system is a defect, `E_RUN_FAILED`. */
 export function failureOf(thrown: unknown): Pick<LeadstreamError, 'code' | 'message' | 'help' | 'exit'> {
   const failure = limitReached(thrown) ?? thrown;
   if (failure instanceof LeadstreamError) return failure;

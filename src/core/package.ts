@@ -2,24 +2,24 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 
-// By the package's own name, which resolves wherever a build puts this file.
+// The package's own name resolves wherever a build puts this file.
 const manifest = 'leadstream/package.json';
 
-/** The version of this package. Builds embed it in the code. */
+/** The version of this package, which builds embed in the code. */
 export const version = (nodeRequire()(manifest) as { readonly version: string }).version;
 
-/** Returns the absolute path of a file shipped with the package's code. @param path Relative to its folder. */
+/** Returns the absolute path of a file shipped with the code. @param path Relative to the package's folder. */
 export function packageFile(path: string): string {
   return join(dirname(nodeRequire().resolve(manifest)), path);
 }
 
-/** Returns `require` for this file; in a CommonJS bundle for the working directory. */
+/** Returns `require` for this file; in a CommonJS bundle, for the working directory. */
 export function nodeRequire(): NodeJS.Require {
   const here: string | undefined = import.meta.url;
   return createRequire(here ?? join(process.cwd(), 'index.js'));
 }
 
-/** Describes how to install a package that something needs; `undefined` if it is installed. @param install With its version. */
+/** Describes how to install a missing package; `undefined` if it is installed. @param install With its version. */
 export function missingPackage(name: string, what: string, install = name): string | undefined {
   try {
     nodeRequire().resolve(name);
@@ -32,15 +32,15 @@ export function missingPackage(name: string, what: string, install = name): stri
 export type Zod = typeof z;
 
 /**
- * Builds a schema, or several that belong together, at first use, and caches it. Every schema of this package is built this way: loading zod takes longer
- * than everything else that most programs import from here.
+ * Builds one or more schemas at first use, and caches them. All schemas of this package are built this way, because loading zod takes
+ * longer than loading everything else that most programs import.
  */
 export function schema<T>(build: (z: Zod) => T): () => T {
   let built: { readonly value: T } | undefined;
   return () => (built ??= { value: build(zod()) }).value;
 }
 
-/** Returns zod, required at the first call, only here: an import elsewhere would load a second copy. */
+/** Requires zod at the first call. Only here, because another import would load a second copy. */
 export function zod(): Zod {
   loaded ??= (nodeRequire()('zod') as { readonly z: Zod }).z;
   return loaded;

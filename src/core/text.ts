@@ -10,23 +10,23 @@ export function amountOf(count: number, one: string, several = `${one}s`): strin
   return `${amount(count)} ${count === 1 ? one : several}`;
 }
 
-/** Reads a share like `29%`, as the number that is written 0.29. */
+/** Reads a share like `29%` as the number written 0.29. */
 export function shareIn(text: string): number {
   return Number(text.replace('%', 'e-2'));
 }
 
-/** Compares rows with a share of all by its digits, since no number is 0.29: above 0 if they are more, 0 if they are exactly as many. */
+/** Compares rows with a share of all by its digits, as no binary number is 0.29: above 0 if there are more rows, 0 if exactly as many. */
 export function compareShare(rows: number, share: number, all: number): bigint {
   const [, whole = '', fraction = '', exponent = '0'] = /^(\d+)\.?(\d*)(?:e(.+))?$/.exec(String(share)) ?? [];
   return BigInt(rows) * 10n ** BigInt(fraction.length - Number(exponent)) - BigInt(whole + fraction) * BigInt(all);
 }
 
-/** Returns whether an identifier can be a segment of a URL path: not empty, not only dots (which URLs drop), and valid Unicode. */
+/** Returns whether an identifier can be a segment of a URL path: not empty, not only dots (URLs drop them), and valid Unicode. */
 export function isAddressable(id: string): boolean {
   return !/^\.*$/.test(id) && id.isWellFormed();
 }
 
-/** Creates the id of a run: unique, sortable by time, safe in file names. */
+/** Creates a run id: unique, sortable by time, safe in file names. */
 export function newRunId(startedAt = new Date().toISOString()): string {
   return `${startedAt.slice(0, 23).replaceAll(/[-:.]/g, '')}Z-${randomBytes(4).toString('hex')}`;
 }
@@ -38,12 +38,12 @@ export function hashOfBytes(bytes: Uint8Array, start: number, end: number): numb
   return hash;
 }
 
-/** Escapes everything that controls a terminal or starts a new line. Everything from outside passes through here before it is printed. */
+/** Escapes everything that controls a terminal or starts a new line. All text from outside passes through here before it is printed. */
 export function printable(text: string): string {
   return harmless.test(text) ? text : text.replaceAll(steering, (character) => short[character] ?? escaped(character));
 }
 
-/** Serializes a value as JSON with such characters escaped. `redact` is applied to every text and name in it, so that the result is valid JSON. */
+/** Serializes a value as JSON with such characters escaped. `redact` is applied to each text and name, so that the JSON stays valid. */
 export function jsonOf(value: unknown, options: { readonly redact?: (text: string) => string; readonly indent?: number } = {}): string {
   const { redact = (text) => text, indent } = options;
   return JSON.stringify(value, (_name, item: unknown) => redacted(item, redact), indent).replaceAll(steeringExceptLines, escaped);
@@ -66,12 +66,12 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Anything shorter is not a secret: it is refused as a key, and would match parts of ordinary words. */
+/** Shorter keys are refused: they would match parts of ordinary words. */
 export const minSecretLength = 8;
 
 export type Redactor = (text: string) => string;
 
-/** Replaces each secret of at least 8 characters by `[redacted]`, both as it is and as it appears in a URL, a form, JSON and a message. */
+/** Replaces each secret of at least 8 characters by `[redacted]`, also where it is encoded for a URL, a form, JSON or a message. */
 export function createRedactor(secrets: Iterable<string>): Redactor {
   const needles = [...new Set([...secrets].filter((secret) => secret.length >= minSecretLength).flatMap(spellings))].sort(
     (a, b) => b.length - a.length,
@@ -85,18 +85,17 @@ function spellings(secret: string): readonly string[] {
   return [secret, encodeURIComponent(secret), inForm, quoted, printable(secret), printable(quoted)];
 }
 
-/** Describes an unknown name, with the known ones if they are few. @param withheld Fields that must be revealed first. */
+/** Describes an unknown name, with the known ones if they are few. @param withheld Fields that `reveal` must name first. */
 export function unknownName(kind: string, name: string, known: readonly string[], withheld: readonly string[] = []): string {
   if (withheld.includes(name)) return `field '${name}' is withheld because it is credential-like; name it under reveal to use it`;
   return `unknown ${kind} '${name}'${listed(known)}`;
 }
 
-/** Returns the end of a message: the known names, if they are few. */
 export function listed(known: readonly string[]): string {
   return known.length === 0 || known.length > 24 ? '' : `; there are ${known.join(', ')}`;
 }
 
-/** Returns a name in snake_case, `tc_base64_api_key` of `TC_base64ApiKey`: words split at non-alphanumerics and at humps. */
+/** Returns a name in snake_case, such as `tc_base64_api_key` for `TC_base64ApiKey`: split at non-alphanumerics and at humps. */
 export function snakeCase(name: string): string {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
