@@ -13,13 +13,12 @@ import {
 } from '../core/index.js';
 import type { EventError, MomentName, Moments, OperationName, Operations, MomentEvent, OperationEvent } from './map.js';
 
-/** Publishes the events of a run or connection, to its own watchers and to the channels of the process. No event decides anything. */
+/** Publishes the events of a run or connection to its watchers and to the channels of the process. Events decide nothing. */
 export class Events {
   readonly #handlers: Handlers;
-  /** The names that the watchers subscribe to. */
   readonly #watched: ReadonlySet<string>;
 
-  /** @param id Identifies the run or connection. @param redact Removes credentials from every text. */
+  /** @param id Of the run or connection. @param redact Removes credentials from every text. */
   constructor(
     readonly id: string,
     readonly redact: Redactor,
@@ -29,7 +28,7 @@ export class Events {
     this.#watched = new Set([...this.#handlers.keys()].map((key) => key.replace(/:.*/, '')));
   }
 
-  /** Publishes that something happened, with `onChannel` to all of the process, too. @returns Whether anyone listens. */
+  /** Publishes that something happened, with `onChannel` to the whole process. @returns Whether anyone listens. */
   emit<N extends MomentName>(name: N, facts: () => Moments[N], onChannel = true): boolean {
     const handlers = this.#handlers.get(name) ?? [];
     const isPublic = onChannel && moments[name].hasSubscribers;
@@ -40,12 +39,11 @@ export class Events {
     return true;
   }
 
-  /** Publishes a warning. @returns Whether anyone listens. */
   warn({ code, message }: Warning, onChannel = true): boolean {
     return this.emit('warning', () => ({ code, message: printable(message) }), onChannel);
   }
 
-  /** Publishes the start of an operation, and how it ended. @param done Returns what is known after success. */
+  /** Publishes the start and the end of an operation. @param done Returns the facts known after success. */
   async during<N extends OperationName, T>(
     name: N,
     begun: () => Operations[N]['begun'],
@@ -62,7 +60,7 @@ export class Events {
     return value;
   }
 
-  /** Does the same for a stream; unsubscribing aborts it. @param done Returns what is known at the end, however it ended. */
+  /** Does the same for a stream; unsubscribing aborts it. @param done Returns the facts known at the end, whatever it was. */
   during$<N extends OperationName, T>(
     name: N,
     begun: () => Operations[N]['begun'],
@@ -124,7 +122,7 @@ class OpenOperation {
   }
 
   #add(facts: object): void {
-    // A watcher may have frozen the event or added a setter: neither may affect the run.
+    // A watcher may have frozen the event or added a setter; neither may affect the run.
     for (const [name, value] of Object.entries(cleaned(facts, this.redact)))
       Reflect.defineProperty(this.event, name, { value, enumerable: true, writable: true, configurable: true });
   }
@@ -152,7 +150,7 @@ function clean(value: unknown, redact: Redactor): unknown {
   return value;
 }
 
-/** Node finds a channel by name as long as it is referenced here or has subscribers. */
+/** Node keeps a named channel only while it is referenced here or has subscribers. */
 const moments: Readonly<Record<MomentName, Channel>> = byName(['retry', 'page', 'wait', 'step', 'warning'], (name) =>
   channel(`leadstream:${name}`),
 );
@@ -167,8 +165,8 @@ const phases = ['start', 'error', 'asyncEnd'] as const;
 type Phase = (typeof phases)[number];
 
 /**
- * Functions to call with events: one for each moment, and up to three for each operation. They are called synchronously, so they must be quick. One that
- * throws, or whose promise rejects, is reported by `process.emitWarning` (`LeadstreamWatcherWarning`) and not called again; the run continues.
+ * Functions to call with events: one per moment, up to three per operation. They are called synchronously, so they must be quick. One that
+ * throws, or whose promise rejects, is reported by `process.emitWarning` (`LeadstreamWatcherWarning`) and dropped; the run continues.
  *
  * @example
  * await runPipeline(pipeline, { watch: { page: ({ read }) => console.error(`${read} rows`) } });
@@ -179,15 +177,14 @@ export type Watcher = {
   readonly [N in OperationName]?: { readonly [P in Phase]?: ((event: OperationEvent<N>) => void) | undefined } | undefined;
 };
 
-/** One watcher or several. */
+/** One or more watchers. */
 export type Watchers = Watcher | readonly Watcher[];
 
-/** By channel name, such as `page` and `request:start`. */
 type Handlers = ReadonlyMap<string, readonly ((event: object) => void)[]>;
 
 const eventNames: readonly string[] = [...Object.keys(moments), ...Object.keys(operations)];
 
-/** Describes what is wrong with a value given as watchers; `undefined` if it is valid. */
+/** Describes what is wrong with the value of `watch`; `undefined` if it is valid. */
 export function watchersProblem(watch: unknown): string | undefined {
   for (const watcher of [watch].flat()) {
     if (!isMap(watcher)) return `must be an object that maps event names to functions, like { page: (event) => {} }`;
@@ -238,7 +235,7 @@ function harmless(name: string, handler: (event: object) => unknown): (event: ob
   let failed = false;
   const fail = (thrown: unknown) => {
     failed = true;
-    // Anything else that was thrown may have no text.
+    // Other thrown values may have no text.
     const what = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : typeof thrown;
     process.emitWarning(`a watcher of ${name} failed and is no longer called: ${what}`, 'LeadstreamWatcherWarning');
   };
@@ -253,7 +250,7 @@ function harmless(name: string, handler: (event: object) => unknown): (event: ob
   };
 }
 
-/** Returns properties of an object, inherited ones included: a watcher may be of a class. */
+/** Returns properties of an object, also inherited ones: a watcher may be an instance of a class. */
 function partsOf(record: object, names: readonly string[]): readonly (readonly [string, unknown])[] {
   return names.map((name): readonly [string, unknown] => [name, Reflect.get(record, name)]).filter(([, value]) => value !== undefined);
 }

@@ -2,20 +2,18 @@ import type { ErrorCode, Warning } from '../core/index.js';
 
 /**
  * The events of leadstream, by name. Each is published on the `node:diagnostics_channel` channel `leadstream:<name>`, and passed to the
- * watchers of its run or connection. Names and fields are public: fields are added, never renamed.
- *
- * An event contains numbers, names and messages: no row, no identifier of a record, and no credential.
+ * watchers of its run or connection. Fields may be added, but never renamed. An event has numbers, names and messages: no row, no
+ * identifier of a record, no credential.
  */
 export interface Moments {
-  /** An attempt at a request, counted from 1, failed, and is repeated after `delayMs`. */
+  /** Attempt number `attempt` (from 1) at a request failed, and is repeated after `delayMs`. */
   readonly retry: { readonly url: string; readonly attempt: number; readonly delayMs: number; readonly error: EventError };
-  /** A page of a list was read, in page order. `pages` and `read` count pages and rows of the list so far. */
+  /** A page of a list was read, in page order. `pages` and `read` count the pages and rows of the list so far. */
   readonly page: OfList & { readonly number: number; readonly rows: number; readonly pages: number; readonly read: number };
   /** A list seems to have ended after `read` rows, perhaps too early. It is checked again after `delayMs`. */
   readonly wait: OfList & { readonly read: number; readonly delayMs: number };
-  /** A page came out of a step of a pipeline, for example `steps[1] filter`, with `rows` rows. */
+  /** A step of a pipeline, for example `steps[1] filter`, returned a page with `rows` rows. */
   readonly step: OfPage;
-  /** Something worth reporting happened that is not a failure. */
   readonly warning: Warning;
 }
 
@@ -32,18 +30,17 @@ interface OfPage {
 }
 
 /**
- * The operations of leadstream, by name: the facts at the beginning, and those added at the end.
- *
- * Each is a tracing channel, `tracing:leadstream:<name>:…`. `start` comes first, `error` if it failed, and `asyncEnd` always comes last,
- * even if the operation was aborted (`aborted`). All three get the same object, so it can be the key of a `WeakMap` of spans.
+ * The operations of leadstream, by name: the facts at the start, and those added at the end. Each is a tracing channel,
+ * `tracing:leadstream:<name>:…`. `start` comes first, `error` on failure, and `asyncEnd` always last, also after an abort (`aborted`). All
+ * three get the same object, so it can be the key of a `WeakMap` of spans.
  */
 export interface Operations {
-  /** A run of a pipeline. A `writeTo` has only `write`, `finish` and `commit`. */
+  /** A run of a pipeline. `writeTo` has only `write`, `finish` and `commit`. */
   readonly run: { readonly begun: { readonly pipeline: string }; readonly done: { readonly pages: number; readonly read: number } };
   /** A list is read, from its first request to its confirmed end. */
   readonly read: {
     readonly begun: OfList & {
-      /** Rows that the list had when it was last read; `undefined` if unknown. */
+      /** Rows that the list had in the last read; `undefined` if unknown. */
       readonly expected: number | undefined;
     };
     readonly done: {
@@ -51,11 +48,10 @@ export interface Operations {
       /** Rows on these pages, and those added by further passes. */
       readonly read: number;
       readonly repaired: number;
-      /** The result of the consistency check, as in `Consistency`. */
       readonly outcome: string;
     };
   };
-  /** One attempt at a request. Waiting for a turn (`concurrency`, `rate_per_second`) comes before it. */
+  /** One attempt at a request, without the wait for its turn (`concurrency`, `rate_per_second`). */
   readonly request: { readonly begun: RequestBegun; readonly done: RequestDone };
   /** A page is passed to a sink, like `to[0] csv`, until its rows are stored or in a bounded buffer. */
   readonly write: { readonly begun: OfPage; readonly done: object };
@@ -65,9 +61,9 @@ export interface Operations {
   readonly commit: { readonly begun: { readonly outputs: readonly string[]; readonly actions: number }; readonly done: object };
 }
 
-/** The name of an event that is published once, when it happens. */
+/** The name of an event without a duration. */
 export type MomentName = keyof Moments;
-/** The name of an operation, whose start and end are published. */
+/** The name of an operation, whose start and end are events. */
 export type OperationName = keyof Operations;
 
 /** The owner of an event: `RunReport.runId` of a run, `Service.id` of a connection. */
@@ -75,40 +71,39 @@ interface Belongs {
   readonly run: string;
 }
 
-/** How an operation ended. Both are missing after success. */
+/** How an operation ended. Success has neither field. */
 interface Ending {
   readonly error?: EventError;
   /** Whether nothing waits for its result any more. */
   readonly aborted?: true;
 }
 
-/** An event of one moment. */
+/** The event of a moment. */
 export type MomentEvent<N extends MomentName> = Belongs & Moments[N];
 
-/** The event of an operation: the fields of `done` are present only at its end. */
+/** The event of an operation: the fields of `done` exist only at its end. */
 export type OperationEvent<N extends OperationName> = Belongs & Operations[N]['begun'] & Partial<Operations[N]['done']> & Ending;
 
-/** A failure as events report it: `UNKNOWN`, with only its class, for errors that are not leadstream's. */
+/** A failure as events report it; errors that are not leadstream's are `UNKNOWN`, with only their class. */
 export interface EventError {
   readonly code: ErrorCode | 'UNKNOWN';
   readonly message: string;
-  /** HTTP status, if there was a response. */
   readonly status?: number;
 }
 
 export interface RequestBegun {
-  /** Origin, path, page and limit: no credentials, and `{id}` where a record is requested by its identifier. */
+  /** Origin, path, page and limit: no credentials, and `{id}` in place of a record's identifier. */
   readonly url: string;
   readonly collection: string;
   /** `undefined` if no page was requested. */
   readonly page: number | undefined;
-  /** `probe` only checks, and adds no rows to the chain. */
+  /** `probe` only checks: its rows do not enter the chain. */
   readonly purpose: 'page' | 'probe' | 'find';
   /** From 1. */
   readonly attempt: number;
 }
 
-/** HTTP status, and bytes after decompression; missing if there was no response. */
+/** HTTP status, and bytes after decompression; both missing without a response. */
 export interface RequestDone {
   readonly status: number;
   readonly bytes: number;
