@@ -1,48 +1,45 @@
 import type { Sensitivity, DeclaredType, ValueOf, Column } from '../core/index.js';
 
-/** One field of a collection. */
+/** A field of a collection. */
 export interface Field<T extends DeclaredType = DeclaredType, S extends Sensitivity = Sensitivity> {
   readonly type: T;
   readonly sensitivity: S;
-  /** Name that the service uses, where it differs from the column's. */
+  /** The service's name of the field, if it is not the column's. */
   readonly original?: string;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/** What is known of a collection. `fields` is keyed by column name (snake_case), in the order of the service's document. */
+/** A collection. `fields` is keyed by column name (snake_case), in the order of the service's document. */
 export interface Collection<N extends string = string, F extends Fields = Fields> {
   readonly name: N;
   /** Paths that serve the collection, the preferred one first: below `/api`, or with a leading slash below the base URL. */
   readonly paths: readonly [string, ...string[]];
-  /** Whether the list is served page by page. */
+  /** Whether the list is read page by page. */
   readonly paged: boolean;
   /** Columns that together identify a row. */
   readonly key: readonly string[];
-  /** Column that the identifier at the end of the path is compared with. */
+  /** The column of the identifier at the end of a path. */
   readonly id: string;
   /** Sensitivity of fields that the service's document does not list. */
   readonly unknown: Sensitivity;
   readonly fields: F;
-  /** How a collection of one's own is served; those of the service have none. */
+  /** How a declared collection is served; those of the service have none. */
   readonly served?: Served;
 }
 
 export type Registry = Readonly<Record<string, Collection>>;
 
 /**
- * How a collection of one's own is paged. `limit` is the parameter of the page size, or `none` when the service takes none; `param` that
- * of the page number, the offset or the cursor. Pointers are JSON pointers (RFC 6901) into the answer.
+ * How a declared collection is paged. `limit` is the parameter of the page size, or `none` if the service takes none; `param` that of the
+ * page number, the offset or the cursor. Pointers are JSON pointers (RFC 6901) into the response.
  */
 export type Paging =
-  /** Pages by number, from `first` on: 0 or 1, by default 1, and then it is checked that there is none before it. */
+  /** Pages by number, from `first` on (0 or 1). Default: 1, and a run checks that no page precedes it. */
   | { readonly scheme: 'page'; readonly param?: string; readonly limit?: string; readonly first?: number }
   /** Pages by the number of rows before them. */
   | { readonly scheme: 'offset'; readonly param?: string; readonly limit?: string }
-  /**
-   * Each page names the next by a cursor, which is at `next`, or is the field `last` of its last row. The list ends where there is none, or
-   * where what is at `more` is `false`.
-   */
+  /** Each page names the next by a cursor at `next`, or by field `last` of its last row. No cursor, or `false` at `more`, ends the list. */
   | {
       readonly scheme: 'cursor';
       readonly param: string;
@@ -51,34 +48,34 @@ export type Paging =
       readonly more?: string;
       readonly limit?: string;
     }
-  /** Each page links to the next: by a header `Link` with `rel="next"` (RFC 8288), or at `next`. `keep_query`: true adds `query` to it. */
+  /** Each page links to the next: by a header `Link` with `rel="next"` (RFC 8288), or at `next`. `keep_query` adds `query` to links. */
   | { readonly scheme: 'link'; readonly next?: string; readonly limit?: string; readonly keep_query?: boolean }
-  /** One answer has all rows. */
+  /** One response has all rows. */
   | { readonly scheme: 'none' };
 
 /**
- * An answer that means that there are no more rows: `{}`, `null`, an empty answer (or status 204), an answer without anything where its
- * rows should be, status 404, or by cursor and link a page without rows that names a next one all the same.
+ * A response that means that no more rows follow: `{}`, `null`, an empty body (or status 204), nothing at the place of the rows, status
+ * 404, or (with cursors and links) a page without rows that names a next one all the same.
  */
 export type EndForm = 'empty_object' | 'null' | 'no_content' | 'no_rows' | 'not_found' | 'empty_page';
 
-/** What a collection of one's own says of its answers, and those of the service need not. */
+/** What a declared collection states about its responses. */
 export interface Served {
   readonly paging: Paging;
-  /** Names on the way to the list in an answer; none where the answer is the list. */
+  /** Names on the way to the list in a response; empty if the response is the list. */
   readonly rows: readonly string[];
   /** Parameters of every request. */
   readonly query: Readonly<Record<string, string>>;
-  /** Answers that mean that there are no rows. */
+  /** Responses that mean that there are no rows. */
   readonly ends: readonly EndForm[];
-  /** Where fields are that are not found by a name of the record itself. */
+  /** Where to find fields that are not at a name of the record itself. */
   readonly nested: ReadonlyMap<string, readonly string[]>;
-  /** Undeclared fields with such a place: what is declared of them is taken out. */
+  /** Undeclared fields that contain such places: what is declared of them is taken out. */
   readonly opened: ReadonlySet<string>;
   readonly dropsUndeclared: boolean;
 }
 
-/** Declares a collection of the service; the row types follow from it. By default its path is its name, and it is read page by page. */
+/** Declares a collection of the service; its row types follow from it. Default: its name is its path, and it is paged. */
 export function serviceCollection<const N extends string, const K extends string>(
   own: { readonly name: N; readonly key: readonly [K, ...K[]] } & Partial<Pick<Collection, 'paths' | 'paged' | 'unknown'>>,
 ) {
@@ -87,14 +84,14 @@ export function serviceCollection<const N extends string, const K extends string
   };
 }
 
-/** The name of a field if rows have it: all but those that are secret, which have to be named under `reveal`. */
+/** The name of a field if rows have it: secret fields must be named under `reveal`. */
 type Visible<C extends Collection, K extends keyof C['fields'], Revealed> = C['fields'][K] extends { readonly sensitivity: 'secret' }
   ? Extract<K, Revealed>
   : K;
 
 /**
- * A row as the service gives it: text in every column, `null` where it sent no such field. Flags are yes/no, y/n, true/false or 1/0 in any
- * case, timestamps seconds since 1970, dates YYYYMMDD: `cast` them, and numbers, before you compare.
+ * A row as the service returns it: text in every column, `null` for a field it did not send. Flags are yes/no, y/n, true/false or 1/0 in
+ * any case, timestamps seconds since 1970, dates YYYYMMDD: `cast` these, and numbers, before you compare them.
  *
  * @typeParam Revealed Secret fields that were named under `reveal`. Default: none.
  */
@@ -102,7 +99,7 @@ export type RowOf<C extends Collection, Revealed extends string = never> = {
   readonly [K in keyof C['fields'] as Visible<C, K, Revealed>]: string | null;
 };
 
-/** The secret fields of a collection, as a row has those that are revealed. */
+/** The secret fields of a collection, as they appear in rows that reveal them. */
 export type SecretsOf<C extends Collection> = {
   readonly [K in keyof C['fields'] as Exclude<K, Visible<C, K, never>>]: string | null;
 };
@@ -135,7 +132,7 @@ export function originalName(column: string, field: Field): string {
 }
 
 /**
- * The columns of a collection as the client delivers them, in the order of the service's document: all but secret ones not revealed.
+ * The columns of a collection as the client delivers them, in the order of the service's document, without unrevealed secret ones.
  *
  * @example
  * columnsOf(collections.users); // [{ name: 'uid', original: 'uid', type: 'text', sensitivity: 'plain', … }, …]
@@ -149,7 +146,6 @@ export function columnsOf<C extends Collection>(collection: C, reveal: readonly 
     });
 }
 
-/** The columns that are secret and not revealed. */
 export function withheldOf({ fields }: Collection, reveal: readonly string[] = []): readonly string[] {
   return Object.entries(fields)
     .filter(([name, { sensitivity }]) => sensitivity === 'secret' && !reveal.includes(name))
@@ -162,7 +158,7 @@ export type TypesOf<C extends Collection, Revealed extends string = never> = {
 };
 
 /**
- * The declared types of all fields of a collection but secret ones not revealed, for `cast`, which then gives rows of `TypedRowOf`.
+ * The declared types of a collection's fields for `cast`, which then returns `TypedRowOf`. Unrevealed secret fields are left out.
  *
  * @example
  * for await (const lead of service.leads.pipe(cast(typesOf(collections.leads)))) console.log(lead.timestamp?.toISOString());
@@ -171,6 +167,6 @@ export function typesOf<C extends Collection, const Revealed extends keyof Secre
   collection: C,
   reveal: readonly Revealed[] = [],
 ): TypesOf<C, Revealed> {
-  // The columns are those of the fields, which the type system cannot follow through the map of them.
+  // These are the columns of the fields, but the type system cannot follow the mapping.
   return Object.fromEntries(columnsOf(collection, reveal).map(({ name, type }) => [name, type])) as TypesOf<C, Revealed>;
 }

@@ -1,6 +1,6 @@
 import type { CollectionName } from './registry.js';
 
-/** Rows of each collection that the service makes up where nobody says how many. Those of `areacodes` follow from the cities there are. */
+/** How many rows of each collection the service generates by default. `areacodes` follow from the cities. */
 export const generatedRows = {
   leads: 100_000,
   bridges: 200,

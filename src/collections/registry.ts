@@ -107,7 +107,7 @@ const users = serviceCollection({ name: 'users', key: ['uid'] })({
 });
 
 /**
- * The collections of the service, in the order of its document. All that this file exports is public.
+ * The collections of the service, in the order of its document. All exports of this file are public.
  *
  * @example
  * const key = collections.areacodes.key; // ['area_code', 'city', 'state']
