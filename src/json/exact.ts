@@ -1,6 +1,6 @@
 import { isList, type JsonItem, JsonText, readJson } from './read.js';
 
-/** Reads JSON as `JSON.parse`, but integers beyond 2^53, as in the 63-bit identifiers of other programs, become bigints. Returns `undefined` for invalid JSON or UTF-8. */
+/** Parses JSON, with integers beyond 2^53 (identifiers of other programs) as bigints. Returns `undefined` for invalid JSON or UTF-8. */
 export function parseExact(json: Uint8Array): unknown {
   const value = readJson(json);
   return value === undefined ? undefined : isList(value) ? value.map(exactItem) : exactItem(value);
@@ -14,7 +14,7 @@ function exactItem(item: JsonItem): unknown {
   return Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(item.text) ? BigInt(item.text) : value;
 }
 
-/** Writes JSON as `JSON.stringify`, and bigints as integers. */
+/** Serializes as `JSON.stringify` does, with bigints as integers. */
 export function stringifyExact(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   if (Array.isArray(value)) return `[${value.map(stringifyExact).join(',')}]`;

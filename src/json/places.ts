@@ -23,7 +23,7 @@ export const ascii = {
 const { tab, lineFeed, carriageReturn, space, quote, plus, minus, dot, zero, nine, backslash } = ascii;
 const { openList, closeList, openRecord, closeRecord } = ascii;
 
-/** Returns the offset of the first byte, from an offset on, that is not white space. */
+/** Returns the offset of the next byte that is not white space. */
 export function afterSpace(json: Uint8Array, start: number): number {
   let at = start;
   for (;;) {
@@ -33,7 +33,7 @@ export function afterSpace(json: Uint8Array, start: number): number {
   }
 }
 
-/** Returns the offset of the closing quote of a string that begins at an offset; -1 if none does. Escapes are not validated. */
+/** Returns the offset of the closing quote of a string that starts at an offset, or -1. Escapes are not validated. */
 export function endOfText(json: Uint8Array, start: number): number {
   if (json[start] !== quote) return -1;
   for (let at = start + 1; at < json.length; at += 1) {
@@ -47,7 +47,7 @@ export function endOfText(json: Uint8Array, start: number): number {
 
 const words = ['null', 'true', 'false'].map((word) => Buffer.from(word));
 
-/** Returns the offset after a number, `true`, `false` or `null` that begins at an offset; -1 if none does. */
+/** Returns the offset after a number, `true`, `false` or `null` that starts at an offset, or -1. */
 export function endOfLiteral(json: Uint8Array, start: number): number {
   for (const word of words)
     if (word[0] === json[start]) return word.every((byte, index) => json[start + index] === byte) ? start + word.length : -1;
@@ -81,7 +81,7 @@ function afterDigits(json: Uint8Array, start: number): number {
   }
 }
 
-/** Returns the offset after the list or record that begins at an offset; -1 if it does not end. Its content is not validated. */
+/** Returns the offset after the list or record that starts at an offset, or -1 if it does not end. Its content is not validated. */
 export function endOfNested(json: Uint8Array, start: number): number {
   let depth = 0;
   let at = start;
@@ -97,7 +97,7 @@ export function endOfNested(json: Uint8Array, start: number): number {
   return depth === 0 ? at : -1;
 }
 
-/** Returns the text of a list or record without white space, with strings as `JSON.stringify` writes them; `undefined` for invalid JSON. */
+/** Returns a list or record without white space, its strings as `JSON.stringify` writes them; `undefined` for invalid JSON. */
 export function compact(json: Buffer, start: number, end: number): string | undefined {
   if (!isJson(json.subarray(start, end))) return undefined;
   const pieces: string[] = [];
@@ -120,7 +120,7 @@ export function compact(json: Buffer, start: number, end: number): string | unde
   return pieces.join('') + json.toString('utf8', from, end);
 }
 
-/** Returns whether bytes are a complete JSON document in UTF-8: a truncated one can still look like the wanted value. */
+/** Returns whether bytes are a complete JSON document in UTF-8: a truncated one can look like the wanted value. */
 export function isJson(json: Uint8Array): boolean {
   if (!isUtf8(json)) return false;
   try {

@@ -2,13 +2,13 @@ import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from
 import { isDeepStrictEqual } from 'node:util';
 import { ambiguous, JsonText, readJson, type JsonRecord, type JsonValue } from './read.js';
 
-/** A name occurs more than once in an object, so that it is unknown which value is meant. */
+/** A name occurs more than once in an object, so its value is ambiguous. */
 export class RepeatedName extends Error {}
 
 /**
  * Returns the bytes of the value at a JSON pointer (RFC 6901) in valid JSON; `undefined` if there is none.
  *
- * @throws {RepeatedName} If a name in the pointer occurs more than once in its object; `mayRepeat` allows that for equal values.
+ * @throws {RepeatedName} If a name in the pointer occurs more than once in its object; `mayRepeat` accepts repeats with equal values.
  */
 export function bytesAt(json: Uint8Array, segments: readonly string[], mayRepeat = false): Uint8Array | undefined {
   const body = bufferOf(json);
@@ -21,7 +21,7 @@ export function bytesAt(json: Uint8Array, segments: readonly string[], mayRepeat
   return json.subarray(start, end);
 }
 
-/** Returns the value at a JSON pointer, in a valid JSON document; `undefined` if there is none. @throws {RepeatedName} As `bytesAt`. */
+/** Returns the value at a JSON pointer in a valid document; `undefined` if there is none. @throws {RepeatedName} As `bytesAt`. */
 export function valueAt(json: Uint8Array, segments: readonly string[], mayRepeat = false): JsonValue | undefined {
   const place = bytesAt(json, segments, mayRepeat);
   if (place === undefined) return undefined;
@@ -89,8 +89,8 @@ export function segmentsOf(pointer: string): readonly string[] {
 }
 
 /**
- * Returns the text of a record or list without the value at a JSON pointer, everything else as written; `undefined` if nothing is left. A member is removed,
- * and with it a record that had no other; in a list `null` takes its place.
+ * Returns the text of a record or list without the value at a JSON pointer, and otherwise unchanged; `undefined` if nothing is left. A
+ * removed member takes along a record that had no other; in a list, `null` takes the place of the value.
  *
  * @throws {RepeatedName} If a name occurs more than once in a record that changes, with different values.
  */

@@ -2,18 +2,18 @@ import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from './places.js';
 
-/** The JSON text of a value that is not a string: numbers as written, the others without white space. */
+/** The JSON text of a value that is not a string: a number as written, others without white space. */
 export class JsonText {
   constructor(readonly text: string) {}
 }
 
-/** A value as text: a string without its quotes, `null`, and everything else as its JSON text. */
+/** A value as text: a string without quotes, `null`, or the JSON text of anything else. */
 export type JsonValue = string | JsonText | null;
 
-/** The key of the names that occur in a record more than once, with different values. */
+/** The key of the names that a record repeats with different values. */
 export const ambiguous = Symbol('ambiguous');
 
-/** A JSON object of such values, without a prototype. If a name occurs twice, the last value counts, as in `JSON.parse`. */
+/** A JSON object of such values, without a prototype. The last value of a repeated name counts, as in `JSON.parse`. */
 export type JsonRecord = Readonly<Record<string, JsonValue>> & { readonly [ambiguous]?: readonly string[] };
 
 export type JsonItem = JsonRecord | JsonValue;
@@ -26,7 +26,7 @@ export function isList(value: Json): value is readonly JsonItem[] {
 
 /**
  * Reads JSON without changing any value: `JSON.parse` turns 12345678901234567890 into 12345678901234567000, 1.10 into 1.1 and 1e400 into
- * Infinity. The values of a record stay text, even nested ones. Returns `undefined` for invalid JSON or UTF-8; a byte order mark is skipped.
+ * Infinity. The values of a record stay text, also nested ones. Returns `undefined` for invalid JSON or UTF-8, and skips a byte order mark.
  */
 export function readJson(json: Uint8Array): Json {
   if (!isUtf8(json)) return undefined;
@@ -39,14 +39,14 @@ export function readJson(json: Uint8Array): Json {
   }
 }
 
-/** Reads records of strings and `null` with `JSON.parse`, which takes half the time. */
+/** Reads records of strings and `null` by `JSON.parse`, in half the time. */
 function recordsOfStrings(json: Buffer): readonly JsonRecord[] | undefined {
   const list = afterSpace(json, 0);
   const first = afterSpace(json, list + 1);
   if (json[list] !== openList || json[first] !== openRecord || !isOfStrings(new Reader(json, first).item())) return undefined;
   const records: unknown = JSON.parse(json.toString('utf8'));
   if (!Array.isArray(records) || !records.every(isOfStrings)) return undefined;
-  // If a name occurs twice, some texts are not in the records.
+  // Repeated names hide texts from the records.
   let quotes = 0;
   for (const record of records) for (const value of Object.values(record)) quotes += value === null ? 2 : 4;
   for (let at = 0; at < json.length; at += 1) {
@@ -82,7 +82,6 @@ class Reader {
     return value;
   }
 
-  /** The next byte that is not white space. */
   #next(): number {
     this.#at = afterSpace(this.json, this.#at);
     return this.json[this.#at] ?? 0;

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Worker, type Transferable } from 'node:worker_threads';
 
-/** Receives one call per request: the answer, or why the thread ended, without data, and what it threw, if anything. */
+/** Called once per request: with the answer, or with why the thread ended (without data) and what it threw, if anything. */
 export interface Asking<Answer> {
   answered(answer: Answer): void;
   lost(reason: string, cause: unknown): void;
 }
 
 /**
- * A worker thread that answers requests in any order. It keeps the process alive only while an answer is pending.
+ * A worker thread that answers requests in any order. It keeps the process alive only while a request is pending.
  *
  * @typeParam Answer What the thread posts, with the `id` of the request.
  */
@@ -22,11 +22,11 @@ export class Thread<Answer extends { readonly id: number }> {
 
   /** @param name For debuggers. @param workerData What the thread has from the start. */
   constructor(file: URL, name: string, workerData?: object) {
-    // V8 compiles code that assumes buffers never move, and discards all of it when the first one does, which costs 5 % of the CPU
-    // time in a run of 100,000 leads. So a buffer is moved before there is such code.
+    // V8 compiles code that assumes that buffers never move, and discards all of it when one does: 5 % of the CPU time of a run of 100,000
+    // leads. So a buffer is moved before such code exists.
     const buffer = new ArrayBuffer(1);
     structuredClone(buffer, { transfer: [buffer] });
-    // The options of this process (--eval, --input-type, --inspect) do not apply to the thread, and some would make it fail.
+    // The options of this process (--eval, --input-type, --inspect) are not meant for the thread, and some would make it fail.
     this.#worker = new Worker(file, { name, workerData, execArgv: [] });
     this.#worker.unref();
     this.#worker.on('message', (answer: Answer) => this.#answered(answer));
@@ -35,12 +35,12 @@ export class Thread<Answer extends { readonly id: number }> {
     this.#worker.on('exit', () => this.#end(undefined));
   }
 
-  /** Whether it has ended; requests to it then fail at once. */
+  /** Whether it has ended, so that requests fail at once. */
   get ended(): boolean {
     return this.#lost !== undefined;
   }
 
-  /** Sends a request, and transfers the objects moved. @returns Its id. */
+  /** Sends a request, and transfers the objects in `moved`. @returns Its id. */
   send(asking: Asking<Answer>, request: (id: number) => object, moved: readonly Transferable[] = []): number {
     this.#sent += 1;
     const id = this.#sent;
@@ -53,16 +53,14 @@ export class Thread<Answer extends { readonly id: number }> {
     return id;
   }
 
-  /** Cancels a request, and sends the message. */
   forget(id: number, message: object): void {
     if (!this.#asking.delete(id)) return;
     this.#worker.postMessage(message);
     this.#rest();
   }
 
-  /** Ends the thread; pending requests fail. */
   async end(): Promise<void> {
-    // The caller waits for this, so an otherwise idle process must not exit before it is done, nor because of an answer that arrives meanwhile.
+    // The caller waits for this: an idle process must not exit before, nor stay because of an answer that arrives meanwhile.
     this.#ending = true;
     this.#worker.ref();
     await this.#worker.terminate();
@@ -86,13 +84,13 @@ export class Thread<Answer extends { readonly id: number }> {
   }
 }
 
-/** Returns the error's code or class: a message can contain data. */
+/** Returns the error's code or class; its message can contain data. */
 function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'it was stopped';
   return 'code' in thrown ? String(thrown.code) : thrown.name;
 }
 
-/** Returns the file of a thread, if it is there (not next to TypeScript source or in some bundles), and this process may start threads. */
+/** Returns a thread's file, if it exists (not next to TypeScript source or in some bundles) and this process may start threads. */
 export function threadFile(file: () => URL): URL | undefined {
   const { permission }: { readonly permission?: { has(scope: string): boolean } } = process;
   if (permission?.has('worker') === false) return undefined;
@@ -109,7 +107,7 @@ export function defaultThreads(file: URL | undefined): 0 | 1 {
   return file !== undefined && availableParallelism() > 1 ? 1 : 0;
 }
 
-/** Warns, once per name of a module, that work runs in this thread because the requested one is unavailable. */
+/** Warns, once per module name, that work runs in this thread because the requested one is unavailable. */
 export function warnOfNoThread(name: string): void {
   if (warned.has(name)) return;
   warned.add(name);
