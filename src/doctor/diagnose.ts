@@ -12,7 +12,7 @@ const usualRate = 10;
 
 const optional: readonly string[] = ['single_record', 'latency'];
 
-/** Finds out how a service behaves where its documentation is silent. What it does is a finding, never an error. */
+/** Finds out how a service behaves where its documentation is silent. Whatever it does is a finding, never an error. */
 export async function diagnoseService(connection: ConnectOptions<Collection>, options: DiagnoseOptions = {}): Promise<Diagnosis> {
   checkConnection(connection);
   const registry = registryOf(connection.collections);
@@ -54,13 +54,13 @@ async function examine(probe: Probe, connection: ConnectOptions<Collection>, col
     const accepted = await probe.check('declared_list', () => readDeclared(probe, collection, paged?.firstPage, limits));
     if (paged && accepted !== undefined) limit = Math.min(limit ?? accepted, accepted);
   }
-  // The first two do not depend on the lists.
+  // The first two checks do not depend on the lists.
   for (const check of standard.length > 0 ? checks.slice(0, -1) : checks.slice(0, 2))
     if (probe.findings.every((finding) => finding.check !== check)) probe.add(check, 'unknown', 'not determined: see the findings above');
   return { form, measured: list?.name, firstPage: paged?.firstPage, limit };
 }
 
-/** Returns the block as YAML: the given parts, with the results in their places. A run finds out by itself that page 1 is the first. */
+/** Returns the block as YAML: the given parts and the results. A run finds out by itself that page 1 is the first. */
 function blockOf(given: Readonly<Record<string, unknown>>, { form, firstPage, limit }: Found): string {
   const { first_page: declared, ...kept } = given;
   const first = firstPage === undefined ? declared : firstPage === 1 ? undefined : String(firstPage);
@@ -74,7 +74,7 @@ function blockOf(given: Readonly<Record<string, unknown>>, { form, firstPage, li
   return form?.remark === undefined ? text : text.replace(/^(\s+rest_api_key: .*)$/m, `$1 # set it to ${form.remark}`);
 }
 
-/** A form of credentials, as named in findings, with a remark about its value, if that is not the configured one. */
+/** A form of credentials as findings name it, with a remark about its value unless it is the configured one. */
 interface CredentialForm {
   readonly name: string;
   readonly auth: Credentials;
@@ -106,7 +106,7 @@ async function tryForms(probe: Probe, collections: readonly Collection[], config
   return ['ok', 'the service answers', tried];
 }
 
-/** Sends the next requests with the credentials that work. @returns None if nothing else can be measured. */
+/** Finds credentials that work, and uses them from then on. @returns None if nothing else can be measured. */
 async function findCredentials(probe: Probe, collections: readonly Collection[], tried: TriedForms): Promise<Result<CredentialForm>> {
   const resultOf = (why: SourceError | undefined) => (why ? (isDenied(why) ? 'is refused' : `failed: ${why.message}`) : 'works');
   const results = [...tried].map(([{ name }, failure]) => `${name} ${resultOf(failure)}`).join('; ');
@@ -150,7 +150,7 @@ async function findCollections(probe: Probe, collections: readonly Collection[])
   return [outcome, lines.join('; '), filled.find(({ paged }) => paged)];
 }
 
-/** @returns The number of rows received, whatever the number of the first page. */
+/** @returns The number of rows received, whatever the number of the first page is. */
 async function firstRow(probe: Probe, collection: Collection): Promise<number> {
   const paging = collection.served?.paging;
   let { length } = await probe.batch(collection, paging?.scheme === 'page' ? (paging.first ?? 1) : 1, 1);
@@ -177,18 +177,17 @@ function isRefused(error: unknown): error is SourceError {
   return error instanceof SourceError && error.code === 'E_SOURCE_REFUSED';
 }
 
-/** How a service pages its lists. */
 interface Paged {
   readonly firstPage: number;
-  /** Rows per page; of a service, the maximum. */
+  /** Rows per page: of a service, the maximum. */
   readonly limit: number;
 }
 
 const sizes = [20, 5, 1];
 
 /**
- * Reads two small pages as a run does, which refuses a list that begins earlier, and one whose pages are all the same. Page 0 must be refused, or have no
- * other rows.
+ * Reads two small pages as a run does, which refuses a list that begins earlier or whose pages are all the same. Page 0 must be refused or
+ * have no other rows.
  */
 async function findFirstPage(probe: Probe, collection: Collection, [limit = 1, ...smaller] = sizes): Promise<Result<Paged>> {
   let zero: Names = [];
@@ -213,12 +212,12 @@ async function findFirstPage(probe: Probe, collection: Collection, [limit = 1, .
 
 async function findLimit(probe: Probe, collection: Collection, { firstPage, limit: small }: Paged): Promise<Result<Paged>> {
   const [accepted, refusal] = await largestAccepted(probe, collection, firstPage, small);
-  // A run restarts with the number of rows that it gets, if others follow.
+  // A run restarts with the number of rows that it gets if more follow.
   const [first, second] = await probe.read(collection, 2, accepted, firstPage);
   if (!first) return ['unknown', `not determined: ${collection.name} has no rows with limit=${accepted}`];
   const [rows, paged] = [first.length, { firstPage, limit: accepted }];
   const returned = `limit=${accepted} returns ${amountOf(rows, 'row')}`;
-  // A page past the end may have the rows of the last one in another order.
+  // A page past the end may have the last page's rows in another order.
   if (rows < accepted && second !== undefined && second.length > 0)
     return ['note', `${rows} is the cap: ${returned}, and more follow`, { firstPage, limit: rows }];
   if (rows > accepted) return ['note', `limit has no effect: a page has ${amountOf(rows, 'row')}`, paged];
@@ -227,7 +226,7 @@ async function findLimit(probe: Probe, collection: Collection, { firstPage, limi
   return ['note', `limit=${accepted} is accepted, but a cap is not determined: ${collection.name} has only ${rows}`, paged];
 }
 
-/** @returns The largest limit that is accepted, and what the others got. */
+/** @returns The largest accepted limit, and what the others got. */
 async function largestAccepted(
   probe: Probe,
   collection: Collection,
@@ -248,7 +247,7 @@ async function largestAccepted(
   return [accepted, refusal];
 }
 
-/** Finds out what follows the end of a list, by pages further and further away. */
+/** Finds out what follows the end of a list, by pages that are further and further away. */
 async function findEnd(probe: Probe, collection: Collection, { firstPage, limit }: Paged): Promise<Result<never>> {
   let before = '';
   for (let distance = 10; distance <= 1_000_000; distance *= 10) {

@@ -21,16 +21,15 @@ const attempts = 3;
 const mostPerPage = 2 * attempts;
 const usualTimeoutMs = 10_000;
 
-/** What identifies the rows of a page, in their order; never shown. */
+/** What identifies the rows of a page, in order; never shown. */
 export type Names = readonly string[];
 
-/** Sends a bounded number of requests, one at a time, and collects the findings with their requests. */
+/** Sends a bounded number of requests, one at a time, and collects findings with their requests. */
 export class Probe {
   readonly findings: DiagnosisFinding[] = [];
   /** The requests since the last finding. */
   #evidence: Exchange[] = [];
   sent = 0;
-  /** Pages that are being requested. */
   #open = 0;
   lastMs = 0;
   #isSilent = false;
@@ -55,7 +54,7 @@ export class Probe {
     return batch;
   }
 
-  /** It has no rows if the service says that it does not exist. */
+  /** Returns no rows if the service says that the page does not exist. */
   async page(collection: Collection, page: number, limit: number): Promise<Names> {
     try {
       return namesOf(await this.batch(collection, page, limit), collection.key);
@@ -86,7 +85,7 @@ export class Probe {
     return this.#result(this.#reader(collection).find(id));
   }
 
-  /** Adds a finding about what was requested since the last one. */
+  /** Adds a finding about the requests since the last one. */
   add(check: Check, outcome: DiagnosisFinding['outcome'], message: string): void {
     this.findings.push({ check, outcome, message, evidence: this.#evidence.splice(0) });
   }
@@ -155,10 +154,9 @@ function resultOf(error: unknown): Result<never> {
   return error.kind === 'transient' ? ['unknown', `not determined: ${error.message}`] : ['problem', error.message];
 }
 
-/** The result of a check, and what others need of it. */
 export type Result<T> = readonly [outcome: DiagnosisFinding['outcome'], message: string, found?: T | undefined];
 
-/** What is found out about a service, in this order; `declared_list` once for each collection that a file or program declares. */
+/** What is found out about a service, in this order; `declared_list` once for each declared collection. */
 export const checks = [
   ...(['reachable', 'credentials', 'collections', 'first_page', 'limit', 'end_of_list'] as const),
   ...(['order', 'single_record', 'latency', 'declared_list'] as const),
@@ -167,24 +165,24 @@ type Check = (typeof checks)[number];
 
 export interface DiagnosisFinding {
   readonly check: Check;
-  /** `problem`: a run fails because of it. `unknown`: not determined, for the reason in `message`. */
+  /** `problem`: it makes a run fail. `unknown`: not determined, for the reason in `message`. */
   readonly outcome: 'ok' | 'note' | 'problem' | 'unknown';
   readonly message: string;
-  /** The requests that were sent for it, without any credential, identifier and value of a record. */
+  /** The requests sent for it, without credentials, identifiers and values of records. */
   readonly evidence: readonly Exchange[];
 }
 
-/** One request like `GET https://data.example/api/leads?page=1&limit=20`, and its result. */
+/** A request like `GET https://data.example/api/leads?page=1&limit=20`, and its result. */
 interface Exchange {
   readonly request: string;
-  /** `undefined` without an answer. */
+  /** `undefined` without a response. */
   readonly status: number | undefined;
   /** The status and the number of bytes, or what is wrong. */
   readonly answer: string;
   readonly ms: number;
 }
 
-/** The measurements of a service; plain data without credentials and rows. */
+/** The measurements of a service, without credentials and rows. */
 export interface Diagnosis {
   readonly service: string;
   /** The collection whose pages were measured; `undefined` if none of the service's own had rows. */
@@ -199,9 +197,9 @@ export interface Diagnosis {
 }
 
 export interface DiagnoseOptions {
-  /** The pages of the first standard collection that is paged and has rows are measured. Default: all. */
+  /** Candidates: the first standard collection that is paged and has rows is measured. Default: all. */
   readonly collections?: readonly string[];
-  /** The connection's own limit applies as well. Default 10. */
+  /** The lower of this and the connection's own limit applies. Default 10. */
   readonly ratePerSecond?: number;
   /** Further content of `service` in the block, as written in a file. */
   readonly service?: Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { isMap, LeadstreamError, StepError, unknownName } from '../core/index.js';
 import { rangeText, type NumberRange } from './settings.js';
 
-/** Returns the problems of a value given in code, each a sentence that begins with the place and shows no value. It needs no zod. */
+/** Returns the problems of a value given in code, each a sentence that begins with its place and shows no value. Needs no zod. */
 export type Check = (value: unknown, place: string) => readonly string[];
 
 export type Checks = Readonly<Record<string, Check>>;
@@ -35,7 +35,7 @@ export function oneOf(values: readonly string[]): Check {
   return check(`one of ${values.join(', ')}`, (value) => values.some((each) => each === value));
 }
 
-/** Checks for a list and its items. @param least Minimum number of items. Default 0. */
+/** Checks a list and its items. @param least Minimum number of items. */
 export function listOf(item: Check, least: 0 | 1 = 0): Check {
   const list = check(least === 0 ? 'a list' : 'a list that is not empty', (value) => Array.isArray(value) && value.length >= least);
   return (value, place) => {
@@ -48,7 +48,7 @@ export function texts(least: 0 | 1 = 0): Check {
   return listOf(anyText, least);
 }
 
-/** Checks a value with a function that describes the problem, or returns `undefined` if there is none. */
+/** Checks a value with a function that describes the problem or returns `undefined`. */
 export function judged(problemOf: (value: unknown) => string | undefined): Check {
   return (value, place) => {
     const problem = problemOf(value);
@@ -56,7 +56,7 @@ export function judged(problemOf: (value: unknown) => string | undefined): Check
   };
 }
 
-/** Checks for an object with these keys, all optional but the `required` ones; other keys are allowed in an `open` object. */
+/** Checks an object with these keys, of which only the `required` ones must be there; an `open` object may have others. */
 export function object(checks: Checks, required: readonly string[] = [], others: 'open' | 'closed' = 'closed'): Check {
   const known = Object.keys(checks);
   const whole = check(`an object with ${known.join(', ')}`, isMap);
@@ -78,13 +78,13 @@ export function checkGiven(at: string, wanted: Check, given: unknown): void {
   if (problems.length > 0) throw new StepError('E_STEP_CONFIG', `${at}: ${problems.join('; ')}`);
 }
 
-/** Checks the arguments of another function. @throws {LeadstreamError} `E_USAGE`. */
+/** Checks the arguments of any other function. @throws {LeadstreamError} `E_USAGE`. */
 export function checkUsage(at: string, wanted: Check, given: unknown): void {
   const problems = wanted(given, '');
   if (problems.length > 0) throw new LeadstreamError('E_USAGE', `${at}: ${problems.join('; ')}`);
 }
 
-/** Describes the kind of a value for messages, without the value: it may be personal. */
+/** Describes the kind of a value for messages, without the value, which may be personal. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (value instanceof Date) return 'a Date';

@@ -5,13 +5,13 @@ import { reasonOf, zod } from '../core/index.js';
 export interface ExtensionDeclaration<I, O> {
   /** What it does, in one sentence. */
   readonly summary?: string | undefined;
-  /** Change it when the behaviour changes: it is part of the pipeline's fingerprint, with the name. Default: none. */
+  /** To be changed with the behaviour: name and version are part of the pipeline's fingerprint. Default: none. */
   readonly version?: string | undefined;
   /** Checks its options: a schema of zod, valibot, arktype or another library that follows standardschema.dev. Default: it takes none. */
   readonly options?: StandardSchema<I, O> | undefined;
 }
 
-/** A schema that follows standardschema.dev, like those of zod, valibot and arktype. */
+/** A schema that follows standardschema.dev. */
 export interface StandardSchema<I = unknown, O = I> {
   readonly '~standard': {
     readonly version: 1;
@@ -28,7 +28,7 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** Where `defineStep` and `defineSink` store their arguments. Other versions of leadstream look for it too. */
+/** Where `defineStep` and `defineSink` store their arguments. Other versions of leadstream look there too. */
 const extensionKey = '~leadstream';
 
 export interface Extension<K extends 'step' | 'sink' = 'step' | 'sink', D = unknown> {
@@ -54,14 +54,14 @@ export function extended<K extends 'step' | 'sink', D extends ExtensionDeclarati
   return Object.assign(made, { [extensionKey]: { kind, format: 1 as const, name, declaration } });
 }
 
-/** Returns what `defineStep` or `defineSink`, of any copy of leadstream, stored in a value. */
+/** Returns what `defineStep` or `defineSink` of any copy of leadstream stored in a value. */
 export function extensionOf(kind: 'step' | 'sink', value: unknown): Extension[typeof extensionKey] | undefined {
   if ((typeof value !== 'function' && typeof value !== 'object') || value === null) return undefined;
   const { [extensionKey]: stored } = value as Partial<Extension>;
   return stored?.kind === kind && stored.format === 1 ? stored : undefined;
 }
 
-/** Returns the schema of an extension's options in a file; it reports each problem at its place. */
+/** Returns the schema of an extension's options in a file, which reports each problem at its place. */
 export function extensionConfig<O>(options: ExtensionDeclaration<unknown, O>['options']): z.ZodType<O> {
   return zod()
     .unknown()
@@ -81,7 +81,7 @@ type CheckedOptions<O> =
 
 function checkedOptions<O>(options: StandardSchema<unknown, O> | undefined, given: unknown): CheckedOptions<O> {
   const refused = (message: string) => ({ problems: [{ path: [], message }] });
-  // Without a check there are no options, so O is the empty object.
+  // Options that nothing checks are none, so O is the empty object.
   if (options === undefined) return isNothing(given) ? { value: {} as O } : refused('it takes no options');
   let result;
   try {

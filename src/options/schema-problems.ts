@@ -4,14 +4,14 @@ import { schema, StepError, unknownName } from '../core/index.js';
 type Issue = z.core.$ZodIssue;
 type Path = readonly (string | number)[];
 
-/** A problem that a schema finds: of a value, or with `onKey` of its key. */
+/** A problem that a schema finds in a value, or with `onKey` in its key. */
 export interface SchemaProblem {
   readonly path: Path;
   readonly message: string;
   readonly onKey: boolean;
 }
 
-/** Returns every problem that a schema finds in a value, in the words of zod unless the schema has its own. These show no value. */
+/** Returns all problems that a schema finds in a value, in the schema's own words or zod's, which show no value. */
 export function schemaProblems(wanted: z.ZodType, value: unknown, at: Path = []): readonly SchemaProblem[] {
   const { error } = wanted.safeParse(value, { reportInput: true, error: wordsFor });
   const issues = error ? error.issues.flatMap(ofAlternativeMeant) : [];
@@ -20,21 +20,21 @@ export function schemaProblems(wanted: z.ZodType, value: unknown, at: Path = [])
   return issues.flatMap((issue) => (issue.code === 'too_small' && wrongKind.has(issue.path.join('.')) ? [] : problemsOf(issue, at)));
 }
 
-/** Returns a value as a schema reads it. @param refuse Makes the error of a value with problems. */
+/** Returns a value as a schema parses it. @param refuse Makes the error of a value with problems. */
 export function parsedBy<T>(wanted: z.ZodType<T>, value: unknown, refuse: (problems: string) => Error): T {
   const problems = schemaProblems(wanted, value);
   if (problems.length > 0) throw refuse(problems.map(({ message }) => message).join('; '));
   return wanted.parse(value);
 }
 
-/** Checks the arguments of a function that creates a step, by name. @throws {StepError} `E_STEP_CONFIG`. */
+/** Checks the named arguments of a function that creates a step. @throws {StepError} `E_STEP_CONFIG`. */
 export function checkArguments<T>(at: string, wanted: () => z.ZodType<T>, given: unknown): T {
   return parsedBy(wanted(), given, (problems) => new StepError('E_STEP_CONFIG', `${at}: ${problems}`));
 }
 
 export const callback = schema((z) => z.custom<unknown>((value) => typeof value === 'function', 'must be a function'));
 
-/** Returns one line for each unknown key; other issues keep the words of zod. */
+/** Returns one line per unknown key; other issues keep zod's words. */
 function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== 'unrecognized_keys') return undefined;
   const known = Object.keys(getIn(issue.inst, ['_zod', 'def', 'shape']) ?? {});
@@ -65,7 +65,7 @@ function nameOf(path: Path): string {
   return typeof key === 'string' ? `${key}${indexes.map((index) => `[${index}]`).join('')}` : '';
 }
 
-/** Returns for a union without words of its own the issues of the alternative that has the right kind and the fewest. */
+/** Returns for a union without words of its own the issues of the alternative of the right kind with the fewest issues. */
 function ofAlternativeMeant(issue: Issue): readonly Issue[] {
   if (issue.code !== 'invalid_union' || issue.message !== 'Invalid input') return [issue];
   const [deep] = issue.errors

@@ -11,7 +11,7 @@ export interface NumberRange {
 /** The longest delay of a Node timer, 24 days; a longer one fires at once. */
 export const maxTimerMs = 2 ** 31 - 1;
 
-/** The bounds of read settings, shared by pipeline files and code. Times in milliseconds, sizes in bytes. */
+/** The bounds of read settings, for pipeline files and code. Times in milliseconds, sizes in bytes. */
 export const bounds = {
   limit: { whole: true, min: 1, max: 500 },
   concurrency: { whole: true, min: 1, max: 64 },
@@ -43,7 +43,7 @@ export function rangeText({ min, max, above }: NumberRange): string {
   return max === undefined ? ` of at least ${min}` : ` from ${min} to ${max}`;
 }
 
-/** The defaults shared by pipeline files and code. Times in milliseconds, sizes in bytes. */
+/** The defaults, for pipeline files and code. Times in milliseconds, sizes in bytes. */
 export const defaults = {
   limit: 30,
   concurrency: 4,
@@ -60,10 +60,10 @@ export const defaults = {
   maxPassesUnordered: 30,
 } as const;
 
-/** Where the JSON schema of a value holds such a default, until it becomes the default of the key. */
+/** Where a JSON schema holds such a default until it becomes the default of its key. */
 export const usual = 'x-usual';
 
-/** Makes a value optional whose default the code applies, and the reference shows. zod would drop a `default` of a value parsed from text. */
+/** Makes a value optional whose default the code applies and the reference shows; zod drops a `default` of a value parsed from text. */
 export function usually<T extends z.ZodType>(schema: T, text: string | number | boolean): z.ZodOptional<T> {
   return schema.optional().meta({ [usual]: text });
 }

@@ -8,13 +8,13 @@ import { bookName } from '../plan/index.js';
 import type { PipelineTest, RunReport, TextRow } from '../run/index.js';
 
 export interface Difference {
-  /** The part compared: `error`, `rows[0].age`, `books of to[0] csv: read`, `files out.csv`, `stdout`, or `setup` if the test could not run. */
+  /** The part compared: `error`, `rows[0].age`, `books of to[0] csv: read`, `files out.csv`, `stdout`, or `setup` if it could not run. */
   readonly at: string;
   readonly expected: unknown;
   readonly received: unknown;
 }
 
-/** What ended a run, what it did until then, the rows that left the last step, and what it printed. */
+/** Why a run ended, what it did until then, the rows that left the last step, and what it printed. */
 export interface Outcome {
   readonly failure: { readonly code: string; readonly message: string } | undefined;
   readonly report: Pick<RunReport, 'sinks'> | undefined;
@@ -27,7 +27,7 @@ type TypeOf = (column: string) => DeclaredType;
 type Expected = PipelineTest['expect'];
 type ExpectedRows = NonNullable<Expected['rows']>;
 
-/** Compares the result of a run with what its test expects. @returns All differences, each cause before its consequences. */
+/** Compares the result of a run with what its test expects. @returns All differences, causes before consequences. */
 export async function differencesOf(expected: Expected, outcome: Outcome, folder: string, typeOf: TypeOf): Promise<readonly Difference[]> {
   const { error, rows, books = {}, files = {}, stdout } = expected;
   const { failure, report } = outcome;
@@ -95,7 +95,7 @@ function differing(at: string, expected: unknown, received: unknown): readonly D
 async function tableRows(path: string, typeOf: TypeOf): Promise<readonly TextRow[]> {
   const rows: TextRow[] = [];
   for (const file of (await readdir(path, { recursive: true })).filter((entry) => entry.endsWith('.parquet')).toSorted()) {
-    // Partition columns exist only in the names of folders.
+    // Partition columns exist only in folder names.
     const folders = file.split('/').flatMap((part) => [...part.matchAll(/^([^=]+)=(.*)$/g)]);
     const inFolders = folders.map(([, name = '', value = '']) => [name, decodeURIComponent(value)] as const);
     for await (const group of readGroups(join(path, file)))

@@ -28,16 +28,16 @@ export interface TestResult {
 }
 
 export interface TestResults {
-  /** Whether all of them passed; also true without tests. */
+  /** Whether all passed; also true without tests. */
   readonly ok: boolean;
   readonly tests: readonly TestResult[];
   readonly skipped: readonly Pick<TestResult, 'pipeline' | 'name'>[];
 }
 
-/** The key accepted by the service of a test. It opens nothing else. */
+/** The key of a test's service. It opens nothing else. */
 const key = 'made-up-key-of-a-test';
 
-/** Runs the tests in a pipeline file, each against a service of its own. Neither the environment nor `rate_limit` is used. */
+/** Runs the tests of a pipeline file, each against its own service. The environment and `rate_limit` are not used. */
 export async function testPipelines(file: string, options: TestOptions = {}): Promise<TestResults> {
   const { cwd = process.cwd(), only = [], signal, onResult, ...own } = options;
   const { loadTests } = await import('../run/index.js');
