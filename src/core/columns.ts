@@ -176,7 +176,7 @@ export function isOnceOf(source: string, column: Column): boolean {
   return column.source === source && column.repeated !== true;
 }
 
-/** Returns the column of an undeclared field: text, as received. @param sensitivity Default: it may be about a person. */
+/** Returns the column of an undeclared field: text. @param sensitivity Default: it may be about a person. */
 export function undeclaredColumn(name: string, original = name, sensitivity: Sensitivity = 'personal'): Column {
   return { name, original, type: 'text', cast: false, sensitivity, origin: `the undeclared ${original}`, undeclared: true };
 }

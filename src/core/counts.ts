@@ -15,10 +15,8 @@ export interface Consistency {
   /** Default: such rows fail the read. */
   readonly onDuplicateKey: OnDuplicateKey | undefined;
   outcome: ConsistencyOutcome;
-  /** Pages read again, and their rows. */
   probes: number;
   passes: number;
-  /** Rows added by passes. */
   repaired: number;
   /** Rows that appeared more than once, by key. The first one read is kept. */
   duplicates: number;
@@ -26,7 +24,6 @@ export interface Consistency {
   changed: number;
   /** Rows that are known to share their key with a different row; there may be more. */
   conflicts: number;
-  /** One of the conflicts, as a message. */
   conflict?: string;
   /** How the end was confirmed; `none`: only by a second look; `undefined` before the end. */
   counted: 'rows' | 'pages' | 'none' | undefined;

@@ -40,7 +40,6 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
     return this.cause instanceof SystemSignal ? this.cause.exit : catalogue[this.code].exit;
   }
 
-  /** Whether the same call can succeed later. */
   get retry(): boolean {
     return catalogue[this.code].retry;
   }
@@ -76,7 +75,7 @@ export class SpecError extends CataloguedError<CodeOf<'SPEC'>> {
   override readonly name: string = 'SpecError';
 
   readonly issues: readonly SpecIssue[];
-  /** Names of the file's pipelines, as far as they can be read. */
+  /** Names of the file's pipelines, if readable. */
   readonly pipelines: readonly string[];
 
   constructor(code: CodeOf<'SPEC'>, file: string, issues: readonly SpecIssue[], pipelines: readonly string[] = []) {

@@ -17,7 +17,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null;
 }
 
-/** Returns the item at a computed index. @throws {Error} If there is none: a wrong index must not become an empty column or name. */
+/** Returns an item. @throws {Error} If there is none: a wrong index must not become an empty column or name. */
 export function itemAt<T>(items: ArrayLike<T>, index: number): T {
   const item = items[index];
   if (item === undefined) throw new Error(`nothing at ${index} of ${items.length}`);

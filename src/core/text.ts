@@ -10,7 +10,6 @@ export function amountOf(count: number, one: string, several = `${one}s`): strin
   return `${amount(count)} ${count === 1 ? one : several}`;
 }
 
-/** Reads a share like `29%` as the number written 0.29. */
 export function shareIn(text: string): number {
   return Number(text.replace('%', 'e-2'));
 }

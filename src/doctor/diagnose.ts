@@ -134,7 +134,6 @@ async function failureWith(probe: Probe, auth: Credentials, collections: readonl
   return first;
 }
 
-/** @returns The first collection that is paged and has rows. */
 async function findCollections(probe: Probe, collections: readonly Collection[]): Promise<Result<Collection>> {
   const failures: SourceError[] = [];
   const [filled, empty]: [Collection[], Collection[]] = [[], []];

@@ -85,7 +85,6 @@ export class Probe {
     return this.#result(this.#reader(collection).find(id));
   }
 
-  /** Adds a finding about the requests since the last one. */
   add(check: Check, outcome: DiagnosisFinding['outcome'], message: string): void {
     this.findings.push({ check, outcome, message, evidence: this.#evidence.splice(0) });
   }

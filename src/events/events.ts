@@ -18,7 +18,6 @@ export class Events {
   readonly #handlers: Handlers;
   readonly #watched: ReadonlySet<string>;
 
-  /** @param id Of the run or connection. @param redact Removes credentials from every text. */
   constructor(
     readonly id: string,
     readonly redact: Redactor,

@@ -103,7 +103,7 @@ export interface RequestBegun {
   readonly attempt: number;
 }
 
-/** HTTP status, and bytes after decompression; both missing without a response. */
+/** HTTP status, and bytes after decompression; without a response, neither. */
 export interface RequestDone {
   readonly status: number;
   readonly bytes: number;

@@ -7,7 +7,6 @@ export class JsonText {
   constructor(readonly text: string) {}
 }
 
-/** A value as text: a string without quotes, `null`, or the JSON text of anything else. */
 export type JsonValue = string | JsonText | null;
 
 /** The key of the names that a record repeats with different values. */

@@ -35,7 +35,6 @@ export function oneOf(values: readonly string[]): Check {
   return check(`one of ${values.join(', ')}`, (value) => values.some((each) => each === value));
 }
 
-/** Checks a list and its items. @param least Minimum number of items. */
 export function listOf(item: Check, least: 0 | 1 = 0): Check {
   const list = check(least === 0 ? 'a list' : 'a list that is not empty', (value) => Array.isArray(value) && value.length >= least);
   return (value, place) => {
@@ -48,7 +47,6 @@ export function texts(least: 0 | 1 = 0): Check {
   return listOf(anyText, least);
 }
 
-/** Checks a value with a function that describes the problem or returns `undefined`. */
 export function judged(problemOf: (value: unknown) => string | undefined): Check {
   return (value, place) => {
     const problem = problemOf(value);

@@ -84,7 +84,6 @@ export function setIn(value: unknown, path: readonly PropertyKey[], to: unknown)
   if (typeof parent === 'object' && parent !== null && key !== undefined) Reflect.set(parent, key, to);
 }
 
-/** Returns the indexes of items that also occur earlier in the list. */
 export function repeatsIn(items: readonly string[]): readonly number[] {
   return items.flatMap((item, index) => (items.indexOf(item) < index ? [index] : []));
 }

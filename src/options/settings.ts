@@ -28,7 +28,6 @@ export const bounds = {
   delayMs: { min: 0 },
 } as const satisfies Readonly<Record<string, NumberRange>>;
 
-/** Describes what is wrong with the address of a service; `undefined` if it is valid. */
 export function addressProblem(address: unknown): string | undefined {
   if (typeof address !== 'string') return 'must be a text';
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) return 'must be an http or https URL';
@@ -88,7 +87,6 @@ function ranged(z: Zod, { whole = false, min = 0, max }: Omit<NumberRange, 'abov
 
 type Windowed = { readonly [N in 'window' | 'concurrency']?: number | undefined };
 
-/** Returns whether a window, if set, holds as many pages as are requested at once. */
 export function windowHoldsConcurrency({ window, concurrency = defaults.concurrency }: Windowed): boolean {
   return window === undefined || window >= concurrency;
 }

@@ -35,7 +35,6 @@ export class Thread<Answer extends { readonly id: number }> {
     this.#worker.on('exit', () => this.#end(undefined));
   }
 
-  /** Whether it has ended, so that requests fail at once. */
   get ended(): boolean {
     return this.#lost !== undefined;
   }
@@ -102,7 +101,6 @@ export function threadFile(file: () => URL): URL | undefined {
   }
 }
 
-/** Returns the default number of threads: none on a machine with one core. */
 export function defaultThreads(file: URL | undefined): 0 | 1 {
   return file !== undefined && availableParallelism() > 1 ? 1 : 0;
 }
