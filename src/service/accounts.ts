@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { LeadstreamError } from '../core/index.js';
 
 /**
- * An account that may read the service: `uid` and `key` are sent as a pair, `restApiKey` alone. Without `restApiKey`, the MD5 of `key` in lower-case hex is
- * accepted there (how the service builds its md5-encoded key is not documented).
+ * An account that may read the service: `uid` and `key` are sent as a pair, `restApiKey` alone. Default for `restApiKey`: the MD5 of `key`
+ * in lower-case hex (how the service builds its md5-encoded key is not documented).
  */
 export type Account =
   | { readonly uid: string; readonly key: string; readonly restApiKey?: string | undefined }
@@ -11,7 +11,7 @@ export type Account =
 
 export const credentialNames: readonly string[] = ['authorized_uid', 'authorized_rest_api_key', 'rest_api_key'];
 
-/** Compares in constant time. A request that sends either half of the pair is judged by the pair; `rest_api_key` counts only without it. */
+/** Compares in constant time. A request with either half of the pair is judged by the pair; `rest_api_key` counts only without it. */
 export function authoriser(accounts: readonly Account[]): (query: URLSearchParams) => boolean {
   if (accounts.length === 0) throw new LeadstreamError('E_USAGE', 'the service needs at least one account that may read it');
   const pairs = accounts.flatMap((account) => ('uid' in account ? [digest(account.uid, account.key)] : []));
@@ -25,9 +25,9 @@ export function authoriser(accounts: readonly Account[]): (query: URLSearchParam
 }
 
 /**
- * Returns the account that the environment describes, if any. An empty variable counts as not set.
+ * Returns the account in the environment, if any. An empty variable counts as not set.
  *
- * @throws {LeadstreamError} `E_USAGE` when only one half of the pair is set.
+ * @throws {LeadstreamError} `E_USAGE` if only one half of the pair is set.
  *
  * @example
  * await startService({ source: generate(), accounts: accountsFromEnv(process.env) });
@@ -43,7 +43,7 @@ export function accountsFromEnv(env: Readonly<Record<string, string | undefined>
   return restApiKey ? [{ restApiKey }] : [];
 }
 
-/** Digests have a fixed length, so comparing them does not reveal the length of a key either. */
+/** Digests have a fixed length, so comparing them does not reveal the length of a key. */
 function digest(...parts: readonly string[]): Buffer {
   return createHash('sha256').update(JSON.stringify(parts)).digest();
 }

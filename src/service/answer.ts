@@ -3,38 +3,36 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { CollectionName } from '../collections/index.js';
 import { LeadstreamError } from '../core/index.js';
 
-/** The rows of one collection in a fixed order, each as the JSON text of one object. */
+/** The rows of a collection in a fixed order, each as the JSON text of an object. */
 export interface ServedTable {
   readonly count: number;
   /** The row at a 0-based position below `count`. */
   row(index: number): string;
-  /** Positions, in ascending order, of the rows with this identifier; empty when nothing matches. */
+  /** Ascending positions of the rows with this identifier; empty if none has it. */
   find(id: string): readonly number[];
 }
 
-/** What the service serves: a table for every collection, by name, and for those that a user declared. */
+/** What the service serves: a table per collection, by name, also for declared collections. */
 export type DataSource = { readonly [N in CollectionName]: ServedTable } & Readonly<Record<string, ServedTable>>;
 
-/** What a request for a collection asks for. It contains no credential. */
+/** A request for a collection, without credentials. */
 export interface RequestFacts {
   readonly collection: string;
-  /** For example `/api/areacode/212`. */
   readonly path: string;
-  /** Identifier at the end of the path; `null` for the list. */
+  /** The identifier at the end of the path; `null` for the list. */
   readonly id: string | null;
-  /** As requested, by default the first page; `NaN` when it is not a whole number. */
+  /** As requested; by default the first page, `NaN` if not a whole number. */
   readonly page: number;
-  /** As requested, before the cap; 30 by default, `NaN` when it is not a whole number. */
+  /** As requested, before the cap; by default 30, `NaN` if not a whole number. */
   readonly limit: number;
-  /** `probe` when the header `x-leadstream-purpose` says so: a second read for checking, not for rows. */
+  /** `probe` if the header `x-leadstream-purpose` says so: a second read for checking, not for rows. */
   readonly purpose: 'page' | 'probe';
-  /** Without credentials. */
   readonly query: Readonly<Record<string, string>>;
-  /** Number of the request in order of arrival, from 1, over all collections. */
+  /** Number of the request by arrival, from 1, over all collections. */
   readonly sequence: number;
 }
 
-/** JSON texts of rows that are sent as a list with status 200. */
+/** JSON texts of rows that are sent as a list, with status 200. */
 export interface RowsAnswer {
   readonly kind: 'rows';
   readonly rows: Iterable<string>;
@@ -49,10 +47,10 @@ export interface RawAnswer {
   readonly body: string | Uint8Array;
 }
 
-/** An answer that writes to the connection itself, for anything that HTTP cannot express properly. */
+/** An answer that writes to the connection itself, for what HTTP cannot express. */
 export interface WireAnswer {
   readonly kind: 'wire';
-  /** For `onRequest`; 0 when no status is sent. */
+  /** For `onRequest`; 0 if no status is sent. */
   readonly status: number;
   readonly send: (response: ServerResponse) => void;
 }
@@ -64,7 +62,7 @@ export type Answer = RowsAnswer | RawAnswer | WireAnswer;
 export type Answerer = (facts: RequestFacts) => Answer | Promise<Answer>;
 
 /**
- * Takes a request before it is answered, and may change it or its answer, wait, or answer by itself. Faults are responders.
+ * Handles a request before it is answered: it may change it or its answer, wait, or answer by itself. Faults are responders.
  *
  * @example
  * const ignoresPage: Responder = (facts, next) => next({ ...facts, page: 1 });
@@ -84,12 +82,12 @@ export function bodyOf({ rows, within = [] }: RowsAnswer): Buffer {
 }
 
 /**
- * One fault of the service: `KIND[=VALUE][@TERM[,TERM …]]`, for requests that meet every term.
+ * A fault of the service: `KIND[=VALUE][@TERM[,TERM …]]`, for requests that meet every term.
  *
  * - kinds: `503` (any status from 400 to 599), `503=2` (with a Retry-After of two seconds), `delay=100` (ms), `cut` (half of the body), `empty` (`[]`)
  * - terms: `page=3`, `page=3-5`, `page=3-`, `collection=leads`, `times=2` (the first two occurrences of the same request)
  *
- * Of several, the first is outermost: the others never see a request that it answers.
+ * The first of several is outermost: the others do not see a request that it answers.
  *
  * @example
  * const faults: FaultSpec[] = ['503=1@page=3,times=2', 'delay=100@collection=users'];
@@ -99,7 +97,7 @@ export type FaultSpec = string;
 const faultForm =
   'a fault is a status from 400 to 599, like 503 or 503=SECONDS, or delay=MS, cut or empty, and @ with page=3-5, collection=NAME, times=N, like 503@page=3,times=2';
 
-/** Kinds of faults and their conditions, by name; each is made from its value, or refuses it by `undefined`. */
+/** Kinds of faults and their conditions, by name; each is made of its value, or refuses it by `undefined`. */
 export interface FaultGrammar {
   readonly kinds: Readonly<Record<string, (value: string) => Responder | undefined>>;
   readonly terms: Readonly<Record<string, (value: string) => ((facts: RequestFacts) => boolean) | undefined>>;
@@ -141,7 +139,7 @@ export const faultGrammar: FaultGrammar = {
 };
 
 /**
- * Whether a text is a fault of the service.
+ * Returns whether a text is a fault of the service.
  *
  * @example
  * isFault('503@pages=1'); // false: the term is `page`
@@ -150,7 +148,7 @@ export function isFault(spec: string): boolean {
   return openFault(spec, faultGrammar) !== undefined;
 }
 
-/** @throws {LeadstreamError} `E_USAGE` for what is no fault. */
+/** @throws {LeadstreamError} `E_USAGE` for anything but a fault. */
 export function faultResponder(spec: FaultSpec, grammar = faultGrammar): Responder {
   const responder = openFault(spec, grammar);
   if (responder === undefined) throw new LeadstreamError('E_USAGE', `fault ${spec}: ${faultForm}`);

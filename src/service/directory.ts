@@ -15,12 +15,13 @@ interface FileRow {
 const readers = { csv: csvRows, ndjson: ndjsonRows, jsonl: ndjsonRows } as const;
 
 /**
- * Serves the files of a folder that are named after the collections: `leads.csv`, `leads.ndjson` or `leads.jsonl`. Rows stay in memory as UTF-8.
+ * Serves the files of a folder that have the names of collections: `leads.csv`, `leads.ndjson` or `leads.jsonl`. Rows stay in memory as
+ * UTF-8.
  *
- * @param declared Collections that a user declared, paged by number. Their NDJSON records are served as they are.
- * @param log Called with a line for each collection: its rows and fields, and which are missing or unknown; and with one for the files of none.
- * @throws {LeadstreamError} `E_DATA`, with file and line, or record of CSV, never the content; also for a file or folder that has the name of a collection
- * and cannot be served, and for rows without the key.
+ * @param declared Collections that a user declared, paged by number. Their NDJSON records are served unchanged.
+ * @param log Called with a line per collection (its rows and fields, missing and unknown ones), and with one for files that belong to none.
+ * @throws {LeadstreamError} `E_DATA`, with file and line, or CSV record, without content; also for a file or folder with the name of a
+ * collection that cannot be served, and for rows without the key.
  *
  * @example
  * await startService({ source: await openDirectory('out'), accounts });
@@ -39,7 +40,7 @@ export async function openDirectory(
   }
   const tables = new Map<string, ServedTable>();
   const all = [...Object.values<Collection>(collections), ...declared];
-  // Also names that only look like it: a collection must not be empty because its file has another ending or a capital letter.
+  // Similar names count too: a collection must not be empty because its file has another ending or a capital letter.
   const isOf = (name: string, entry: string) => entry.toLowerCase().split('.')[0] === name && !entry.endsWith('.rejects.ndjson');
   for (const collection of all) {
     const { name } = collection;
@@ -65,7 +66,7 @@ export async function openDirectory(
   return { ...byName(own, tableAt), ...byName(collectionNames, tableAt) };
 }
 
-/** Compares the fields of a file with those of its collection. Without the key, it has another separator, no header or a misspelt name. */
+/** Compares the fields of a file with its collection's. A file without the key has another separator, no header or a misspelt name. */
 function fieldsIn(file: string, collection: Collection, found: ReadonlySet<string>): string {
   const { fields, key, served } = collection;
   const namesIn = (columns: readonly string[]) => columns.map(namesOf(collection)).map((name) => served?.nested.get(name)?.[0] ?? name);
@@ -91,9 +92,8 @@ async function tableOf(rows: AsyncIterable<FileRow>): Promise<ServedTable> {
   return { count: texts.length, row: (index) => itemAt(texts, index).toString(), find: (id) => positions.get(id) ?? [] };
 }
 
-/** A header may be a name of the service or a column name; any other is kept. Blank lines are skipped; an empty cell is an empty string. */
+/** A header is the service's or a column name; others are kept. Blank lines are skipped; an empty cell is an empty string. */
 async function* csvRows(file: string, collection: Collection, found: Set<string>): AsyncGenerator<FileRow> {
-  // Loaded only if there is such a file.
   const { parse } = await import('fast-csv');
   const records: AsyncIterable<readonly string[]> = pipeline(
     Readable.from(textsOf(file)),
@@ -127,8 +127,8 @@ async function* csvRows(file: string, collection: Collection, found: Set<string>
 }
 
 /**
- * A key may be a name of the service or a column name; any other is kept. Values become strings: numbers as they are written, lists and objects as JSON text. A
- * `null` is left out, like a field that the service does not send. Records of a collection that a user declared stay as they are.
+ * A key is the service's or a column name; others are kept. Values become strings: numbers as written, lists and objects as JSON text.
+ * `null` is left out, like a field that the service does not send. Records of a declared collection stay unchanged.
  */
 async function* ndjsonRows(file: string, collection: Collection, found: Set<string>): AsyncGenerator<FileRow> {
   const nameOf = collection.served ? (key: string) => key : namesOf(collection);

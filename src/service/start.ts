@@ -12,17 +12,17 @@ import type { Answer, Answerer, DataSource, RequestFacts, Responder, ServedTable
 export interface StartOptions {
   readonly source: DataSource;
   readonly accounts: readonly Account[];
-  /** Collections that a user declared, whose tables the source has, too. Default: none. */
+  /** Collections that a user declared; the source has their tables. Default: none. */
   readonly declared?: readonly Collection[];
   /** Faults, the first one outermost. Default: none. */
   readonly faults?: readonly FaultSpec[];
   /** Wrapped around the faults, the first one outermost. Default: none. */
   readonly responders?: readonly Responder[];
-  /** Port to listen on; 0, the default, takes a free one. */
+  /** Port to listen on. Default 0: a free one. */
   readonly port?: number;
-  /** Address to listen on; the default, 127.0.0.1, can be reached from this machine only. */
+  /** Address to listen on. Default 127.0.0.1: only this machine can reach it. */
   readonly host?: string;
-  /** Called once per GET or HEAD on a collection's path, even if it is refused. What it throws is ignored: a log must not fail a request. */
+  /** Called once per GET or HEAD on a collection's path, also if it is refused. Errors are ignored: a log must not fail a request. */
   readonly onRequest?: (entry: RequestEntry) => void;
 }
 
@@ -37,14 +37,14 @@ export interface RunningService {
   /** Base URL without a trailing slash, for example `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly port: number;
-  /** Stops listening and ends every connection: those that are being answered after their answer, or after `graceMs`. Default: 0, at once. */
+  /** Stops listening and ends every connection: at once, or for requests under way after their answer, at most `graceMs`. Default: 0. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /**
  * Starts the data service over HTTP and resolves when it listens.
  *
- * @throws {LeadstreamError} `E_USAGE` without an account, for an address that cannot be listened on, or an invalid fault.
+ * @throws {LeadstreamError} `E_USAGE` without an account, for an address that cannot be listened on, and for an invalid fault.
  *
  * @example
  * const service = await startService({ source: generate({ leads: 1000 }), accounts: [{ uid: '7', key: 'k' }] });
@@ -93,7 +93,7 @@ interface Route {
   readonly table: ServedTable;
 }
 
-/** Answers requests. Refusals come in this order: 401, 405, 404, 400. `page` and `limit` are read only if a list is paged. */
+/** Answers requests. Refusals are checked in the order 401, 405, 404, 400. `page` and `limit` are read only if a list is paged. */
 function answererOf({ source, declared = [], accounts, faults = [], responders = [], onRequest }: StartOptions) {
   const authorises = authoriser(accounts);
   const around = [...responders, ...faults.map((fault) => faultResponder(fault))];

@@ -3,13 +3,13 @@ import { byName, defined, LeadstreamError, itemAt } from '../../core/index.js';
 import type { DataSource, ServedTable } from '../answer.js';
 import { Draw, numbering, type FullRow, type World, mix, areaCodeOf, places, type City } from './world.js';
 
-/** How many rows to generate, and from which seed. */
+/** How many rows to generate, from which seed. */
 export interface GenerateOptions extends Partial<Readonly<Record<keyof typeof generatedRows, number>>> {
   /** A whole number, of which 32 bits are used. Default 1. */
   readonly seed?: number;
 }
 
-/** Purposes separate draws; 5 to 8 have others. */
+/** Purposes separate draws; others are 5 to 8. */
 const generators = {
   leads: { purpose: 1, first: 4_000_000, step: 7, owner: 'bridges', row: leadRow },
   bridges: { purpose: 2, first: 1000, step: 3, owner: 'users', row: bridgeRow },
@@ -18,8 +18,8 @@ const generators = {
 } as const;
 
 /**
- * Generates consistent rows without anybody's data: the same for the same options, in every process. Each is computed at the first request
- * and kept, up to 33,554,432 characters. Zipcodes and cities are real and are loaded with the first lead or area code.
+ * Generates consistent rows without real personal data: the same for the same options, in every process. A row is computed at its first
+ * request and kept, up to 33,554,432 characters in all. Zipcodes and cities are real and are loaded with the first lead or area code.
  *
  * @throws {LeadstreamError} `E_USAGE` for a number that is negative or not whole, or for rows without an owner.
  *
@@ -51,7 +51,7 @@ export function generate({ seed = 1, ...given }: GenerateOptions = {}): DataSour
   });
 }
 
-/** How many characters of rows may still be kept. */
+/** How many more characters of rows may be kept. */
 interface Room {
   left: number;
 }
@@ -72,7 +72,7 @@ function rowWriter<C extends Collection>({ fields }: C): (row: FullRow<C>) => st
   return (row) => `{${names.map(([column, name]) => `${name}:${JSON.stringify(row[column])}`).join(',')}}`;
 }
 
-/** Most rows are read more than once, and computing one takes several times as long as sending it. */
+/** Most rows are read more than once, and computing a row takes several times as long as sending it. */
 function keeping(row: (index: number) => string, room: Room): (index: number) => string {
   const kept = new Map<number, string>();
   return (index) => {
@@ -154,7 +154,7 @@ function affidOf(uid: string): string {
   return String(9000 + Number(uid));
 }
 
-/** In an example domain (RFC 2606); no two numbers share an address. */
+/** In an example domain (RFC 2606); numbers make addresses unique. */
 function emailOf(firstname: string, lastname: string, number: string): string {
   return `${slug(firstname)}.${slug(lastname)}.${number}@example.${number.endsWith('3') ? 'org' : 'com'}`;
 }
@@ -200,7 +200,7 @@ interface Entry {
 
 let sorted: readonly Entry[] | undefined;
 
-/** Ordered by area code, and the same for every seed. One small city in ten is left out, so that some zipcodes have no match. */
+/** By area code, the same for every seed. One small city in ten is left out, so that some zipcodes have no match. */
 function areaCodeEntries(): readonly Entry[] {
   sorted ??= places()
     .cities.flatMap((city) => {
@@ -227,7 +227,7 @@ function areaCodeRow(seed: number, index: number): FullRow<typeof collections.ar
   };
 }
 
-/** Time of the first lead, 2023-01-01 UTC; a lead arrives about every half minute. */
+/** The first lead: 2023-01-01 UTC. The next ones follow every half minute or so. */
 const firstSecond = 1_672_531_200;
 const secondsApart = 31;
 
@@ -271,13 +271,13 @@ function leadRow(world: World, draw: Draw, index: number): FullRow<typeof collec
     yearmonthday: new Date(second * 1000).toISOString().slice(0, 10).replaceAll('-', ''),
     uid: ids.users.idOf(draw.below(counts.users)),
     lead_status: draw.pick(['new', 'sent', 'sold', 'rejected', 'returned', 'on hold']),
-    // Blocks reserved for documentation (RFC 5737).
+    // Reserved for documentation (RFC 5737).
     ip_address: `${draw.pick(['192.0.2', '198.51.100', '203.0.113'])}.${draw.below(256)}`,
     meta: draw.sometimes(25, () => draw.pick(metas)),
   };
 }
 
-/** Two leads in a hundred have a zipcode that does not exist, and two have none. */
+/** Of a hundred leads, two have a zipcode that does not exist, and two have none. */
 function homeOf(draw: Draw): { readonly zipcode: string; readonly areaCode: string } {
   const { homes } = places();
   const { zip, city } = itemAt(homes, draw.below(homes.length));
@@ -288,7 +288,7 @@ function homeOf(draw: Draw): { readonly zipcode: string; readonly areaCode: stri
   return { zipcode: zip.length === 3 ? `${zip} ${draw.below(10)}${draw.pick(['A', 'B', 'C', 'E', 'G'])}${draw.below(10)}` : zip, areaCode };
 }
 
-/** Numbers reserved for fiction (555-01xx), one in twelve after a country code 1. */
+/** Numbers reserved for fiction (555-01xx); one in twelve has a country code 1. */
 function phoneIn(areaCode: string, draw: Draw): string {
   return `${draw.below(12) === 0 ? '1' : ''}${areaCode}55501${draw.digits(2)}`;
 }

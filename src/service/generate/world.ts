@@ -1,6 +1,5 @@
 import { zipPlaces, type Collection, type GeneratedName } from '../../collections/index.js';
 
-/** Real US zipcodes and the first three characters of Canadian postal codes. */
 interface Places {
   readonly homes: readonly { readonly zip: string; readonly city: City }[];
   readonly cities: readonly City[];
@@ -33,7 +32,7 @@ export function places(): Places {
   return (loaded = { homes, cities: [...cities.values()] });
 }
 
-/** A state has ten area codes, a city one to three of them, more for a bigger one. */
+/** A state has ten area codes; a city has one to three of them, more if it is bigger. */
 export function areaCodeOf({ position, stateNumber, zips }: City, drawn: number): string {
   const codes = zips > 8 ? 3 : zips > 2 ? 2 : 1;
   return String(200 + 10 * stateNumber + ((mix(0, 5, position) + (drawn % codes)) % 10));
@@ -47,7 +46,7 @@ export interface World {
 
 export type FullRow<C extends Collection> = { readonly [K in keyof C['fields']]: string };
 
-/** Identifiers that map back to their row: one in every `step` numbers from `first`, where the seed determines. */
+/** Identifiers that map back to their row: one in every `step` numbers from `first`, chosen by the seed. */
 export function numbering(plan: { seed: number; purpose: number; first: number; step: number; count: number }) {
   const { seed, purpose, first, step, count } = plan;
   const idOf = (index: number): string => String(first + index * step + (mix(seed, purpose, index) % step));
@@ -108,7 +107,7 @@ export class Draw {
     return this.below(100) < percent ? make() : '';
   }
 
-  /** As written by a service that never settled on a spelling. */
+  /** As a service writes it that never settled on a spelling. */
   flag(percent: number): string {
     return this.pick(this.below(100) < percent ? ['Yes', 'Yes', 'yes', 'yes', '1'] : ['No', 'No', 'no', 'no', '0']);
   }
