@@ -5,7 +5,7 @@ import { outputPlaceOf } from './options.js';
 import { unfitAt } from './projection.js';
 import type { SinkContext, SinkDefinition, SinkWriter } from './sink.js';
 
-/** Creates the context of a sink used on its own. There is nowhere to put a rejected row, so it fails the write; pass `reject` to collect such rows. */
+/** Creates the context of a sink used on its own. A rejected row has no place and fails the write, unless `reject` collects it. */
 export function standaloneSink(at: string, overrides: Partial<SinkContext> = {}): SinkContext {
   return {
     at,
@@ -27,9 +27,9 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
 }
 
 /**
- * Opens a sink that a program uses on its own. Its output stays locked until `abort` or `cleanup`, since two writers would remove each other's files.
+ * Opens a sink for a program. Its output stays locked until `abort` or `cleanup`, since two writers would remove each other's files.
  *
- * @throws {SinkError} `E_SINK_CONFIG` with every problem of the options.
+ * @throws {SinkError} `E_SINK_CONFIG` with all problems of the options.
  * @throws {LeadstreamError} `E_RUN_LOCKED` while another sink of this program, or another process, writes there.
  */
 export async function openInCode<C>(
@@ -53,7 +53,7 @@ export async function openInCode<C>(
   }
 }
 
-/** Releases the lock when the output is finished or given up. */
+/** Releases the lock when the output is finished or abandoned. */
 function releasing(writer: SinkWriter, lock: RunLock): SinkWriter {
   async function last<T>(work: Promise<T>): Promise<T> {
     try {

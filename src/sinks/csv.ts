@@ -23,11 +23,11 @@ const config = schema((z) =>
   }),
 );
 
-/** The options of `csv`, named as in a pipeline file. The reference of pipeline files explains each of them. */
+/** The options of `csv`, named and explained as in the reference of pipeline files. */
 export type CsvOptions = z.input<ReturnType<typeof config>>;
 
 /**
- * Writes rows to one CSV file: a header, then one line per row. Both `null` and an empty text become an empty cell.
+ * Writes rows to a CSV file: a header, then a line per row. `null` and empty texts become empty cells.
  *
  * @returns A writer that holds one page of text; the file appears with the commit.
  * @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_PATH` if the file cannot be written.
@@ -56,7 +56,7 @@ export const csvSink = builtInSink({
 
 type CsvDialect = Pick<z.output<ReturnType<typeof config>>, 'delimiter' | 'bom' | 'escape_formulas'>;
 
-/** Returns the format, and what it cannot write. Loads fast-csv only when CSV is written. */
+/** Returns the format and what it cannot write. fast-csv is loaded only when CSV is written. */
 export async function csvFormat(dialect: CsvDialect): Promise<Pick<TextSink, 'format' | 'nul'>> {
   const { format } = await import('fast-csv');
   // fast-csv silently removes NUL characters.
@@ -65,13 +65,13 @@ export async function csvFormat(dialect: CsvDialect): Promise<Pick<TextSink, 'fo
 }
 
 /**
- * Writes CSV by RFC 4180 with `\n` as line ending, byte for byte as fast-csv does. Only values that need more than their text go through fast-csv. Nearly all
- * others bypass it, since for these its checks cost more than writing them.
+ * Writes CSV by RFC 4180 with `\n` as line ending, byte for byte as fast-csv does. Only values that are not written as they are go through
+ * fast-csv, since its checks cost more than writing.
  */
 export class CsvFormat extends CellFormat {
   /** Quotes every cell of a single column: an empty cell would be an empty line, which readers skip. */
   readonly #always: boolean;
-  /** The characters that fast-csv quotes or removes, including the bar, which RFC 4180 would not quote. */
+  /** What fast-csv quotes or removes, including the bar, which RFC 4180 does not quote. */
   readonly #special: RegExp;
   readonly #plain: PlainBytes;
   readonly #formatted: (cell: string) => string;
@@ -96,7 +96,7 @@ export class CsvFormat extends CellFormat {
     const { bom, delimiter } = this.dialect;
     const names = this.outputs.map(({ name }) => this.#whole(this.#disarmed(name)));
     if (bom) return `\ufeff${names.join(delimiter)}\n`;
-    // A mark at the start of the first name would be taken for that of the file.
+    // A mark at the start of the first name would be taken for the file's.
     return `${names.map((name) => name.replace(/^\ufeff.*/s, '"$&"')).join(delimiter)}\n`;
   }
 
@@ -129,7 +129,7 @@ export class CsvFormat extends CellFormat {
   }
 }
 
-/** Formats one cell as fast-csv does in a row. Its stream is synchronous; if that ever changes, this throws rather than lose the cell. */
+/** Formats a cell as fast-csv does in a row. Its stream is synchronous; if that ever changes, this throws instead of losing the cell. */
 function cellFormatter(stream: ReturnType<typeof format>): (cell: string) => string {
   return (cell) => {
     stream.write([cell]);
@@ -140,7 +140,7 @@ function cellFormatter(stream: ReturnType<typeof format>): (cell: string) => str
   };
 }
 
-/** Cells that spreadsheets would run. */
+/** Cells that spreadsheets would evaluate. */
 const formula = /^[=+\-@\t\r]/;
 const harmless = plainBytes(formula, true);
 /** Number of cached results: notes, tags and JSON texts often have few distinct values. */

@@ -10,40 +10,38 @@ import { project } from './projection.js';
 
 /** What a custom sink receives in addition to its options. */
 export interface CustomSinkContext extends Pick<SinkContext, 'at' | 'pipeline' | 'runId' | 'baseDir'> {
-  /** UTC date on which the run was first started, even if it was resumed: `YYYY-MM-DD`. */
+  /** UTC date of the first start of the run, also after a resume: `YYYY-MM-DD`. */
   readonly runDate: string;
-  /** Aborted as soon as nothing will be published any more, to cut short a slow `write`; `abort` is called afterwards. */
+  /** Aborted as soon as nothing can be published any more, to cut short a slow `write`; then `abort` is called. */
   readonly signal: AbortSignal;
 }
 
 /** What a custom sink is to publish. */
 export interface ToCommit {
-  /** Rows that were written. */
+  /** Rows written. */
   readonly rows: number;
-  /** Whether a limit stopped the read, so that the rows may be a part of the list. An observable of pages that completes is taken for whole. */
+  /** Whether a limit ended the read, so that rows may be missing. A completed observable of pages counts as whole. */
   readonly partial: boolean;
 }
 
 /**
- * One output of one run. Calls are made one at a time, and the promises they return are awaited: `begin`, `write`…, then `commit` or `abort`.
+ * One output of one run. Calls come one at a time, and their promises are awaited: `begin`, `write`…, then `commit` or `abort`.
  *
- * - `commit`: once, when all rows are written, all gates have passed, and all other outputs are ready. Custom sinks commit in the order of the file, then files
- *   are published. If one fails, no file and no later sink is published; the error names those before it, which get all rows again from the next run.
- * - `abort`: once, whenever `commit` was not called or failed. By then a running write has ended, or had ten seconds to end.
- * - Neither is called if the process is killed. The next run writes all rows from the first: it must not matter that some already exist.
+ * - `commit`: once, when all rows are written, all gates have passed, and all other outputs are ready. Custom sinks commit in the order of the file, then
+ *   files are published. If one fails, no later sink and no file is published; the error names the earlier ones, which get all rows again in the next run.
+ * - `abort`: once, if `commit` was not called or failed. A running write has ended by then, or had ten seconds to end.
+ * - After a kill, neither is called. The next run writes all rows from the first, so rows that exist already must not matter.
  */
 export interface CustomWriter<T> {
-  /** Receives the columns before the first row, even if there are no rows. */
+  /** Receives the columns before the first row, also if there are none. */
   begin?(columns: readonly OutputColumn[]): unknown;
-  /** Takes the rows of one page. The next page follows when the promise has resolved, so the source is as fast as the sink. */
+  /** Takes the rows of a page. The next page follows when the promise has resolved, so the source is as fast as the sink. */
   write(rows: readonly T[], page: { readonly number: number }): unknown;
-  /** Makes what was written visible. */
   commit(written: ToCommit): unknown;
-  /** Undoes what was written. */
   abort(): unknown;
 }
 
-/** The rows that a sink receives: as texts, or in the declared types of the columns. */
+/** The rows that a sink receives: as texts, or in the columns' declared types. */
 export type WrittenRow<T extends 'text' | 'typed'> = T extends 'typed' ? Row : Readonly<Record<string, string | null>>;
 
 /**
@@ -52,26 +50,25 @@ export type WrittenRow<T extends 'text' | 'typed'> = T extends 'typed' ? Row : R
  * @typeParam I Options as passed by the caller. @typeParam O Options after validation.
  */
 export interface SinkDeclaration<I, O, T extends 'text' | 'typed'> extends ExtensionDeclaration<I, O> {
-  /** Whether values are the service's texts (`'41'`) or have their declared type (`41n`). What does not cast follows `on_error`. Default `text`. */
+  /** Whether values are texts, as the service's (`'41'`), or have their declared type (`41n`), subject to `on_error`. Default `text`. */
   readonly types?: T | undefined;
-  /** Opens an output before the first request, so that an unwritable destination is reported immediately. */
+  /** Opens an output, before the first request, so that an unwritable destination fails immediately. */
   open(options: O, context: CustomSinkContext): CustomWriter<WrittenRow<T>> | PromiseLike<CustomWriter<WrittenRow<T>>>;
 }
 
-/** Any declaration, as seen by the code that runs it. */
 type AnySink = SinkDeclaration<unknown, unknown, 'text' | 'typed'>;
 
 /** The result of `defineSink`: a function that opens the sink, for `writeTo`, and a definition that pipeline files can name. */
 export interface CustomSink<I = never> extends Extension<'sink', unknown> {
-  /** @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_FUNCTION` if a function of the sink throws, with the thrown value as the `cause`. */
+  /** @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_FUNCTION` if a function of the sink throws, which is the `cause`. */
   (...options: undefined extends I ? [options?: I] : [options: I]): Promise<SinkWriter>;
 }
 
 /**
  * Defines a custom sink, for `writeTo` and for pipeline files.
  *
- * @param name Name in pipeline files; made of a-z, 0-9 and `_`.
- * @returns A function that opens the sink. `loadPipeline(file, { sinks: [it] })` and `leadstream run --plugin` accept it, too.
+ * @param name Name in pipeline files, of a-z, 0-9 and `_`.
+ * @returns A function that opens the sink; also for `loadPipeline(file, { sinks: [it] })` and `leadstream run --plugin`.
  * @throws {SinkError} `E_SINK_CONFIG`, synchronously, for an invalid name.
  *
  * @example
@@ -98,12 +95,12 @@ export function defineSink<O = undefined, I = O, const T extends 'text' | 'typed
   return extended('sink', name, sink, refuse, async (options) => openCustom(sink, options(), standaloneSink(name, { warn: warnProcess })));
 }
 
-/** Returns the definition of a custom sink for pipeline files; `undefined` for anything else. */
+/** Returns the definition of a custom sink for pipeline files; `undefined` for other values. */
 export function customSinkOf(value: unknown): SinkDefinition | undefined {
   const extension = extensionOf('sink', value);
   if (extension === undefined) return undefined;
   const { name } = extension;
-  // Checked by `defineSink`, of this copy of leadstream or another one.
+  // `defineSink` checked it, in this copy of leadstream or another.
   const sink = extension.declaration as AnySink;
   const { summary = 'A sink of a plug-in.', version = '', types = 'text' } = sink;
   return {
@@ -115,7 +112,7 @@ export function customSinkOf(value: unknown): SinkDefinition | undefined {
   };
 }
 
-/** How long to wait for a running call when the output is aborted, in milliseconds. */
+/** Milliseconds to wait for a running call when the output is aborted. */
 const graceMs = 10_000;
 
 async function openCustom(sink: AnySink, options: unknown, context: SinkContext): Promise<SinkWriter> {
@@ -131,7 +128,6 @@ async function openCustom(sink: AnySink, options: unknown, context: SinkContext)
   }
   const writer = opened as CustomWriter<WrittenRow<'typed'>>;
   let rows = 0;
-  /** Whether it was committed or aborted. */
   let ended = false;
   return new PhasedWriter(at, {
     async begin(columns) {
@@ -145,7 +141,7 @@ async function openCustom(sink: AnySink, options: unknown, context: SinkContext)
           if (added.length === 0) return;
           const result = await called(at, `write on page ${number}`, () => writer.write(added, { number }));
           if (typeof result === 'boolean') {
-            // What `write` of a Node stream returns: its rows are not stored yet.
+            // A Node stream's `write` returns this before its rows are stored.
             const remedy = 'it must return a promise that resolves when the rows are stored; for a Node stream, wait for drain';
             throw new SinkError('E_SINK_FUNCTION', `${at}: write returned a boolean on page ${number}; ${remedy}`);
           }
@@ -161,7 +157,7 @@ async function openCustom(sink: AnySink, options: unknown, context: SinkContext)
         }),
       };
     },
-    // A failure of `abort` is only a warning, so that the original failure is the one reported.
+    // A failure of `abort` is only a warning, so that the first failure is reported.
     async abort(underWay) {
       controller.abort();
       if (ended) return;
@@ -174,7 +170,7 @@ async function openCustom(sink: AnySink, options: unknown, context: SinkContext)
   });
 }
 
-/** Calls a function of a custom sink. `E_RUN_STALLED` if its result never arrives, once the process has nothing else left to do. */
+/** Calls a function of a custom sink. Fails with `E_RUN_STALLED` if its result never comes, once the process has nothing left to do. */
 async function called(at: string, what: string, work: () => unknown): Promise<unknown> {
   try {
     return await unlessDry(Promise.resolve(work()), `${at}: ${what}`);

@@ -12,7 +12,6 @@ export { parquet, type ParquetOptions } from './parquet.js';
 export { nothingToCommit, type PreparedOutput, type SinkContext, type SinkDefinition, type SinkPlan, type SinkWriter } from './sink.js';
 export { ClosedPipeError, stdout, type StdoutOptions } from './stdout.js';
 
-/** All sinks that a pipeline file can name. */
 export const sinks = { csv: csvSink, parquet: parquetSink, ndjson: ndjsonSink, stdout: stdoutSink } as const satisfies Readonly<
   Record<string, SinkDefinition>
 >;

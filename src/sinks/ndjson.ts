@@ -8,12 +8,12 @@ import { CellFormat, textFile } from './text.js';
 
 const config = schema((z) => z.strictObject(fileOptions()));
 
-/** The options of `ndjson`, named as in a pipeline file. The reference of pipeline files explains each of them. */
+/** The options of `ndjson`, named and explained as in the reference of pipeline files. */
 export type NdjsonOptions = z.input<ReturnType<typeof config>>;
 
 /**
- * Writes rows to one file of newline-delimited JSON. Numbers that steps made are numbers, and whole ones keep all digits; the service's texts are numbers only
- * under `types: typed`. Instants are ISO 8601 in UTC and days `YYYY-MM-DD`.
+ * Writes rows to a file of newline-delimited JSON. Numbers made by steps are numbers, whole ones with all digits; the service's texts
+ * become numbers only under `types: typed`. Instants are ISO 8601 in UTC, days `YYYY-MM-DD`.
  *
  * @returns A writer that holds one page of text; the file appears with the commit.
  * @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_PATH` if the file cannot be written.
@@ -37,7 +37,7 @@ export const ndjsonSink = builtInSink({
   open: (options, context) => textFile({ ...options, json: true, format: (columns) => new NdjsonFormat(columns) }, context),
 });
 
-/** Writes one JSON object per line, with keys in column order. Lines are assembled from texts, so whole numbers keep all digits and a column may have any name. */
+/** Writes a JSON object per line, with keys in column order, made of texts: whole numbers keep all digits, and any name is possible. */
 export class NdjsonFormat extends CellFormat {
   readonly #escaped = memoOfTexts((text) => pieceOf(JSON.stringify(text).slice(1)), maxEscaped);
 

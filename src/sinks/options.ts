@@ -35,24 +35,19 @@ export const permissions = schema((z) =>
     .describe('Who may read the files, in octal like 0640; folders created for them get matching permissions.'),
 );
 
-/** The options of sinks that write text. */
 export const textOptions = () => ({ naming: naming('original'), types: types('text'), columns: columns(), on_error: onError() });
 
-/** The options of sinks that write one file of text. */
 export const fileOptions = () => ({ path: outputPath('File to write.'), ...textOptions(), permissions: permissions() });
 
-/** Checks that the columns named by a sink reach it. */
 export function checkColumns(wanted: readonly string[] | undefined, arriving: readonly Column[], plan: SinkPlan): void {
   wanted?.forEach((name, index) => requireArriving(name, ['columns', index], arriving, plan));
 }
 
-/** Reports a column that does not reach the sink. */
 export function requireArriving(name: string, path: readonly (string | number)[], arriving: readonly Column[], plan: SinkPlan): void {
   const names = arriving.map((column) => column.name);
   if (!names.includes(name)) plan.problem(path, unknownName('column', name, names));
 }
 
-/** Creates the option for the path of an output. */
 export const outputPath = (what: string) =>
   zod()
     .string()
@@ -65,7 +60,7 @@ export const outputPath = (what: string) =>
       `${what} Relative paths resolve against the working directory, s3://BUCKET/NAME is an object; {{ run.date }}, {{ run.id }} and {{ pipeline }} stand for the UTC day on which the run was first started, its id, and the name of the pipeline.`,
     );
 
-/** Returns the absolute path of an output. @throws {SinkError} `E_SINK_CONFIG` if the value of a name in braces could lead out of the path. */
+/** Returns the absolute path of an output. @throws {SinkError} `E_SINK_CONFIG` if a name in braces could lead out of the path. */
 export function outputAt(path: string, { baseDir, names }: OutputPlace): string {
   const filled = filledPath(path, names);
   if (filled !== undefined) return absolutePath(baseDir, filled);

@@ -22,21 +22,17 @@ export interface ProjectionOptions extends OutputOptions {
   readonly columns?: readonly string[] | undefined;
   readonly on_error?: OnError | undefined;
   readonly refuses?: Refuses | undefined;
-  /** Why a format refuses names and texts with a NUL character. */
+  /** Why a format refuses NUL characters in names and texts. */
   readonly nul?: string | undefined;
   /** Fields without which a row is rejected, regardless of `on_error`. */
   readonly required?: readonly string[] | undefined;
-  /** Whether the format has numbers and can escape lone surrogates, so that `types: text` keeps both. */
+  /** Whether the format has numbers and escapes lone surrogates, so that `types: text` keeps both. */
   readonly json?: boolean;
-  /** Whether names that differ only in case are the same, as in SQL. */
+  /** Whether names that differ only in case are equal, as in SQL. */
   readonly caseless?: boolean;
 }
 
-/**
- * Fixes names and casts of a sink's columns.
- *
- * @throws {SinkError} `E_SINK_VALUE` if there are no columns, or two with the same name; `E_SINK_FIELD` for a name that the format cannot hold.
- */
+/** Fixes a sink's columns. @throws {SinkError} `E_SINK_VALUE` without columns or for equal names, `E_SINK_FIELD` for unwritable ones. */
 export function project(columns: readonly Column[], options: ProjectionOptions, context: SinkContext) {
   const wanted = options.columns?.map((name) => {
     const column = columns.find((candidate) => candidate.name === name);
@@ -49,7 +45,7 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
   const casts = chosen.map((column) => ({ field: column.name, cast: castOf(column, options, context) }));
   return {
     columns: outputs,
-    /** Casts rows, column by column. A rejected row is reported once, with the first field. Row objects are created for rejects only. */
+    /** Casts rows by column. A rejected row is reported once, with its first field. Only rejects become row objects. */
     take(page: Page): Batch {
       const batch = batchOf(page);
       const faults = new Map<number, Fault>();
@@ -68,10 +64,10 @@ export function project(columns: readonly Column[], options: ProjectionOptions, 
   };
 }
 
-/** Casts the values of a page. Under `on_error: reject`, faults are added for rows that have none yet; `failure` is for `on_error: fail`. */
+/** Casts a page's values. Under `on_error: reject`, rows without a fault get one; `failure` is for `on_error: fail`. */
 type ColumnCast = (given: Vector, faults: Map<number, Fault>, failure: (row: number, fault: Fault) => SinkError) => Vector;
 
-/** Returns the cast of one column. Results for texts and dictionaries are cached across pages, see `mapping`. */
+/** Returns the cast of a column, which caches results for texts and dictionaries across pages (see `mapping`). */
 function castOf(column: Column, options: ProjectionOptions, context: SinkContext): ColumnCast {
   const { name: field } = column;
   const { types, json = false, nul, on_error = context.onError } = options;
@@ -137,13 +133,13 @@ export function unfitAt(place: RowPlace, { field, reason }: Fault): SinkError {
   return failureAt(place, (row) => new SinkError('E_SINK_VALUE', `${place.at}: field ${field} ${reason} in ${row}`));
 }
 
-/** Returns the exact value for a type; `undefined` if there is none. */
+/** Returns the exact value of a type, or `undefined`. */
 type Cast = (value: Value) => Value | undefined;
 
-/** Casts a text that is still bytes; `undefined` means that the full cast must decide. */
+/** Casts a text that is still bytes; after `undefined`, the full cast decides. */
 type QuickCast = (texts: Utf8Vector, row: number) => Value | undefined;
 
-/** Describes a value that no column can hold, since rows of a program do not always match their type; `undefined` for all other values. */
+/** Describes a value that no column can hold (rows of a program do not always match their type); `undefined` for others. */
 function strangeness(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a non-finite number';
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
@@ -154,13 +150,13 @@ function strangeness(value: unknown): string | undefined {
   return Array.isArray(value) ? 'a list' : 'an object';
 }
 
-/** Returns the cast of `types: typed`. Texts are parsed; values that already have the type are checked. */
+/** Returns the cast of `types: typed`, which parses texts and checks other values. */
 export function castTyped(type: DeclaredType): Cast {
   const [parse, check] = [parserOf(type), type === 'text' ? castText(type, false) : exact[type]];
   return (value) => (value === null ? null : typeof value === 'string' ? parse(value) : check(value));
 }
 
-/** Returns the cast of `types: text`. Numbers that steps made stay numbers in JSON; other formats would alter lone surrogates. */
+/** Returns the cast of `types: text`. Numbers made by steps stay numbers in JSON; other formats would alter lone surrogates. */
 function castText(type: DeclaredType, json: boolean): Cast {
   return (value) => {
     if (strangeness(value) !== undefined) return undefined;
@@ -170,7 +166,7 @@ function castText(type: DeclaredType, json: boolean): Cast {
   };
 }
 
-/** A faster `castTyped` where it pays off: for numbers of few digits, with nothing before or after them. */
+/** A faster `castTyped` where it pays off: for numbers of few digits without surrounding characters. */
 const quickCasts: { readonly [T in DeclaredType]?: QuickCast } = {
   integer: (texts, row) => {
     const whole = digitsIn(texts, row);
@@ -183,7 +179,7 @@ const quickCasts: { readonly [T in DeclaredType]?: QuickCast } = {
   },
 };
 
-/** Numbers with up to this many digits are exact in every type, and never out of range as a timestamp. */
+/** Up to this many digits, numbers are exact in every type, and valid timestamps. */
 const maxDigits = 11;
 
 function digitsIn(texts: Utf8Vector, row: number): number | undefined {

@@ -6,45 +6,43 @@ import type { CatalogOptions, Published, RunLog, RunFacts, Participant } from '.
 
 /** What a sink receives in addition to its configuration. */
 export interface SinkContext {
-  /** Name of the sink in messages, for example `to[0] parquet`. */
+  /** Name in messages, for example `to[0] parquet`. */
   readonly at: string;
-  /** Folder that relative paths resolve against. */
   readonly baseDir: string;
-  /** What happens to a row whose value does not cast, unless the sink has its own `on_error`. */
+  /** What happens to a row whose value does not cast, unless the sink's `on_error` says otherwise. */
   readonly onError: OnError;
   readonly stdout: NodeJS.WritableStream;
-  /** Name of the pipeline, which is recorded in outputs. */
+  /** Name of the pipeline, recorded in outputs. */
   readonly pipeline: string;
   /** Unique per run, sortable by time, safe in file names. */
   readonly runId: string;
-  /** Columns of the collection that together identify a row, by their `source`. */
+  /** Key columns of the collection, by their `source`. */
   readonly key: readonly string[];
-  /** How outputs on stores are reached. Default: as the environment says. */
+  /** How stores are reached. Default: by the environment. */
   readonly stores: ObjectStores;
-  /** If the table is published together with others. */
+  /** Set if the table is published together with others. */
   readonly participant?: Participant | undefined;
-  /** Where the run logs its manifests. Default: nowhere. */
+  /** Where the run logs manifests. Default: nowhere. */
   readonly runLog?: RunLog | undefined;
-  /** Private folder for data that does not fit into memory. Default: one in the system's temporary folder. */
+  /** Private folder for data beyond memory. Default: one in the system's temporary folder. */
   readonly scratch?: string | undefined;
-  /** Stops long work after the last row. For `stores` that are given, it belongs there, too. */
+  /** Stops long work after the last row. Given `stores` need it, too. */
   readonly signal?: AbortSignal | undefined;
   /** Receives warnings. Default: they are dropped. */
   readonly warn?: ((warning: Warning) => void) | undefined;
-  /** Returns the UTC date on which the run was first started, even if it was resumed: `YYYY-MM-DD`. */
+  /** Returns the UTC date of the first start of the run, also after a resume: `YYYY-MM-DD`. */
   runDate(): string;
-  /** Moves a row from this sink to the rejects; the caller counts it. */
+  /** Moves a row to the rejects; the caller counts it. */
   reject(row: Row, fault: Fault): void;
-  /** Counts a value that became `null` under `on_error: null`. */
+  /** Counts a value that `on_error: null` made `null`. */
   nulled(field: string): void;
 }
 
-/** An output that is completely written and waits for the commit, or is already out (stdout). */
+/** An output that is written and waits for the commit, or is already out (stdout). */
 export interface PreparedOutput {
-  /** Rows written by this run. */
   readonly rows: number;
   readonly bytes: number;
-  /** Rows that the output will contain: those of this run and those that it leaves in place. */
+  /** Rows that the output will have: those written by this run and those left in place. */
   readonly total: number;
   /** Rows skipped because the output already has their key. */
   readonly unchanged: number;
@@ -52,99 +50,91 @@ export interface PreparedOutput {
   readonly changed: number;
   /** Where users find the result; absent for stdout. */
   readonly path?: string;
-  /** Writes the manifest, if there is one, and returns the actions that commit the output, in order. */
+  /** Writes the manifest, if any, and returns the actions that commit the output, in order. */
   actions(facts: RunFacts): Promise<readonly Action[]>;
-  /** Publishes what no action commits, when only the actions of all sinks remain. @param partial Whether a limit stopped the read. */
+  /** Publishes what no action commits; called when only actions remain, for all sinks. @param partial Whether a limit ended the read. */
   commit?(partial: boolean): Promise<void>;
-  /** Removes what the commit made obsolete; called after the commit of all sinks. */
+  /** Removes what the commit made obsolete; called after all sinks committed. */
   cleanup(): Promise<void>;
 }
 
-/** What an output prepares that no action commits. */
 export const nothingToCommit: Pick<PreparedOutput, 'actions' | 'cleanup'> = {
   actions: () => Promise.resolve([]),
   cleanup: () => Promise.resolve(),
 };
 
 /**
- * An output of one run. Calls come one at a time, in the order `begin` (also without rows), `write`…, then `prepare` or `abort`; `abort` may come at any time.
- * Nothing has its final name before its actions are committed.
+ * An output of one run. Calls come one at a time, in the order `begin` (also without rows), `write`…, then `prepare` or `abort`; `abort`
+ * may come at any time. Nothing has its final name before its actions are committed.
  */
 export interface SinkWriter {
   /** What was published there before, according to its manifest. */
   readonly earlier?: Published | undefined;
-  /** Fixes the columns. */
   begin(columns: readonly Column[]): Promise<void>;
   /** Resolves when the rows are stored or in a bounded buffer. */
   write(page: Page): Promise<void>;
-  /** Closes, syncs and verifies; only the commit remains. */
+  /** Closes, syncs and verifies, so that only the commit remains. */
   prepare(): Promise<PreparedOutput>;
-  /** Removes everything that this run wrote. */
   abort(): Promise<void>;
 }
 
-/** What a sink knows while a file is checked. */
 export interface SinkPlan {
   readonly key: readonly string[];
   problem(path: readonly (string | number)[], message: string): void;
 }
 
-/** What completes the paths of outputs. */
 export interface OutputPlace {
   readonly baseDir: string;
   readonly names: PathNames;
 }
 
-/** A sink as it appears in pipeline files. */
+/** A sink of pipeline files. */
 export interface SinkDefinition<N extends string = string, C = unknown> {
   readonly name: N;
   readonly summary: string;
-  /** Version of a custom sink; part of the fingerprint. */
+  /** Version of a custom sink, part of the fingerprint. */
   readonly version?: string | undefined;
   readonly config: () => z.ZodType<C>;
-  /** Valid configurations, for the reference. */
   readonly examples: readonly unknown[];
-  /** Reports whatever in the configuration does not fit the arriving columns; a problem's path starts at the sink's own value. */
+  /** Reports what does not fit the arriving columns. The path of a problem starts at the sink's own value. */
   check?(config: C, columns: readonly Column[], plan: SinkPlan): void;
-  /** Whether rows are output immediately, and nothing is published. */
+  /** Whether rows are printed immediately and nothing is published. */
   readonly prints?: boolean;
-  /** Returns the absolute path that this sink publishes; `undefined` if it publishes elsewhere, or prints. */
+  /** Returns the absolute path of the output; `undefined` if it is elsewhere or printed. */
   output(config: C, place: OutputPlace): string | undefined;
-  /** Returns the columns that it writes for the arriving ones. Default: by `columns`, `naming` and `types`. */
+  /** Returns the columns written. Default: by `columns`, `naming` and `types`. */
   writes?(config: C, columns: readonly Column[]): readonly OutputColumn[];
-  /** Returns whether its output can be published together with others. */
+  /** Returns whether the output can be published together with others. */
   joins?(config: C): boolean;
-  /** Returns whether rows are added to an existing output, which is replaced otherwise. */
+  /** Returns whether rows are added to an existing output instead of replacing it. */
   adds?(config: C): boolean;
-  /** Returns whether an output of this machine commits by itself, too, as all others do. */
+  /** Returns whether an output on this machine commits by itself, as all others do. */
   alone?(config: C): boolean;
-  /** Returns how the catalog is reached that chooses the place of its table. */
+  /** Returns how to reach the catalog that chooses the table's place. */
   catalog?(config: C): CatalogOptions | undefined;
-  /** Returns the columns that are in names of folders instead of in the files. */
+  /** Returns the columns that are in folder names instead of files. */
   folders?(config: C): readonly string[];
-  /** Reserves the output before the first request, so that an unwritable one is reported at once. @throws {SinkError} `E_SINK_PATH`, `E_SINK_FOREIGN`. */
+  /** Reserves the output before the first request, so that errors come at once. @throws {SinkError} `E_SINK_PATH`, `E_SINK_FOREIGN`. */
   open(config: C, context: SinkContext): Promise<SinkWriter>;
 }
 
-/** Declares a sink for pipeline files. */
 export function builtInSink<const N extends string, C>(definition: SinkDefinition<N, C>): SinkDefinition<N, C> {
   return definition;
 }
 
-/** An output whose columns are not known yet. */
+/** An output before its columns are known. */
 interface OpenedSink {
   readonly earlier?: Published | undefined;
   begin(columns: readonly Column[]): Promise<BegunSink>;
-  /** Removes everything that was written. @param underWay Resolves when the running call has ended: it may still create a file. */
+  /** Removes everything written. @param underWay Resolves when the running call, which may still create a file, has ended. */
   abort(underWay: Promise<unknown>): Promise<void>;
 }
 
-/** An output that accepts rows. */
 type BegunSink = Pick<SinkWriter, 'write' | 'prepare'>;
 
 /**
- * Enforces the order `begin`, `write`…, `prepare`. After a failed call every further one except `abort` fails with the same error, so that an incomplete
- * output is never prepared. `abort` works once and at any time.
+ * Enforces the order `begin`, `write`…, `prepare`. After a failed call, all others except `abort` fail with the same error, so that an
+ * incomplete output is never prepared. `abort` works once, at any time.
  */
 export class PhasedWriter implements SinkWriter {
   /** `busy` during a call, and after `prepare`. */
@@ -186,7 +176,7 @@ export class PhasedWriter implements SinkWriter {
     await this.opened.abort(this.#underWay);
   }
 
-  /** Returns the output, which is busy from now on. */
+  /** Returns the output, busy from now on. */
   #begun(): BegunSink {
     const begun = this.#phase;
     if (typeof begun === 'string') throw this.#outOfOrder();

@@ -20,13 +20,13 @@ const config = schema((z) =>
   }),
 );
 
-/** The options of `stdout`, named as in a pipeline file. The reference of pipeline files explains each of them. */
+/** The options of `stdout`, named and explained as in the reference of pipeline files. */
 export type StdoutOptions = z.input<ReturnType<typeof config>>;
 
 /**
  * Writes rows to standard output as they arrive. Nothing is published, and nothing can be undone.
  *
- * @returns A writer whose `write` waits for the reader. It rejects with `ClosedPipeError` if the reader is gone.
+ * @returns A writer whose `write` waits for the reader, and rejects with `ClosedPipeError` when the reader is gone.
  *
  * @example
  * const out = await stdout({ format: 'table' });
@@ -58,7 +58,7 @@ async function formatOf({ format, max_width: widest }: z.output<ReturnType<typeo
   };
 }
 
-/** A plain table for people, as wide as the header and the first page need; wider values on later pages are cut with `…`. */
+/** A plain table for people, as wide as the header and the first page need; later values that are wider are cut with `…`. */
 export class TextTableFormat implements TextFormat {
   readonly #header: readonly string[];
   #widths: readonly number[] | undefined;
@@ -104,7 +104,7 @@ function cut(text: string, room: number): string {
 }
 
 /**
- * Thrown when the reader of standard output has gone away, as `head` does. The code is `E_SINK_WRITE`.
+ * Thrown when the reader of standard output is gone, as `head` does it. The code is `E_SINK_WRITE`.
  *
  * @example
  * await writeTo(service.leads, stdout()).catch((error: unknown) => {
@@ -116,14 +116,14 @@ export class ClosedPipeError extends SinkError {
   static override readonly name: string = 'ClosedPipeError';
 }
 
-/** A reader may pause as long as it likes. On a terminal control characters are shown as escapes, so that no value can control it. */
+/** A reader may pause at will. On a terminal, control characters are escaped, so that no value controls it. */
 function streamTarget(stream: NodeJS.WritableStream & { readonly isTTY?: boolean }, at: string): TextTarget {
   const utf8 = new TextDecoder();
   const shown = (piece: TextChunk) => {
     const text = typeof piece === 'string' ? piece : utf8.decode(piece, { stream: true });
     return text.split('\n').map(printable).join('\n');
   };
-  // Failures are reported through the callback of each write; an `error` event without a listener would end the process.
+  // Each write's callback reports failures; an `error` event without a listener would end the process.
   if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore);
   return {
     async append(piece) {

@@ -8,20 +8,19 @@ import { nothingToCommit, PhasedWriter, type PreparedOutput, type SinkContext, t
 
 export type TextChunk = string | Uint8Array;
 
-/** Converts rows to text. The texts in sequence are the output; `head` and `tail` are in it without rows, too. */
+/** Converts rows to texts, whose sequence is the output, with `head` and `tail` also if there are no rows. */
 export interface TextFormat {
   head?(): TextChunk;
   rows(batch: Batch): TextChunk;
   tail?(): TextChunk;
 }
 
-/** A format that writes rows cell by cell, most of them without creating a string. */
+/** A format that writes rows by cell, most of them without creating a string. */
 export abstract class CellFormat implements TextFormat {
   protected readonly out = new Utf8();
   protected readonly instant = instantTexts();
   readonly #cells: readonly { readonly column: OutputColumn; readonly before: Piece; readonly encode: ReturnType<typeof encoding> }[];
 
-  /** @param before Returns what precedes a cell. @param end What ends a row. */
   protected constructor(
     columns: readonly OutputColumn[],
     before: (column: OutputColumn, index: number) => Piece,
@@ -32,7 +31,7 @@ export abstract class CellFormat implements TextFormat {
     });
   }
 
-  /** Returns the text of a cell, for values that repeat. */
+  /** Returns the text of a cell with a value that repeats. */
   protected abstract textOf(value: Value, column: OutputColumn): string;
 
   protected abstract put(value: Value, column: OutputColumn): void;
@@ -67,11 +66,10 @@ export interface TextTarget {
 }
 
 export interface TextSink extends ProjectionOptions {
-  /** Creates the format, once the columns are fixed. */
   readonly format: (columns: readonly OutputColumn[]) => TextFormat;
 }
 
-/** Creates a sink that formats each page into one text and writes it immediately. It holds the text of one page. */
+/** Creates a sink that formats a page into one text, which it holds, and writes it immediately. */
 export function textSink(target: TextTarget, options: TextSink, context: SinkContext): SinkWriter {
   let bytes = 0;
   const put = async (text: TextChunk = ''): Promise<void> => {
