@@ -5,43 +5,42 @@ import type { Batch } from '../vector/index.js';
 export const compressions = ['zstd', 'snappy', 'gzip', 'none'] as const;
 export type Compression = (typeof compressions)[number];
 
-/** A column by which the rows of every row group are sorted; nulls come last. */
+/** A sort column of row groups; nulls come last. */
 export interface OrderBy {
   readonly column: string;
   readonly descending: boolean;
 }
 
-/** How a file is encoded. Nothing in it differs from run to run. */
 export interface Encoding {
   readonly compression: Compression;
-  /** The order within row groups, as recorded in the footer. Sorting is up to the caller. */
+  /** The order within row groups that the footer records. The caller sorts. */
   readonly sortedBy: readonly OrderBy[];
   readonly metadata: Readonly<Record<string, string>>;
-  /** Ids of columns, by their names in files; only `arrow` can write them. Default: none. */
+  /** Column ids by names in files; only `arrow` can write them. Default: none. */
   readonly fieldIds?: ReadonlyMap<string, number>;
 }
 
-/** Destination for the bytes of an encoder. Resolves when they are accepted; one call at a time. */
+/** Where an encoder's bytes go. Resolves when they are accepted; one call at a time. */
 export interface ByteTarget {
   append(bytes: Uint8Array): Promise<void>;
 }
 
 /** When a row group is complete, and how its rows are sorted. */
 export interface GroupPlan {
-  /** Number of rows that completes it, at least 1. */
+  /** Rows that complete it, at least 1. */
   readonly rows: number;
-  /** Bytes of text in UTF-8 that complete it, however few rows there are. */
+  /** Bytes of text in UTF-8 that complete it, whatever the number of rows. */
   readonly text: number;
   /** Applied when the rows are taken; rows with equal keys keep their order. */
   readonly sortedBy: readonly OrderBy[];
-  /** Whether thousands of row groups of a few rows each may be pending at a time. */
+  /** Whether thousands of small row groups may be pending at a time. */
   readonly many: boolean;
 }
 
 /** Rows that are still in the processor's cache when their next column is read. */
 const atATime = 256;
 
-/** The rows waiting to be encoded, in the form `G` that an engine takes. */
+/** The rows waiting to be encoded, in the engine's form `G`. */
 export abstract class RowGroup<G = unknown> {
   #rows = 0;
   #text = 0;
@@ -56,7 +55,7 @@ export abstract class RowGroup<G = unknown> {
     return this.#rows >= this.most.rows || this.#text >= this.most.text;
   }
 
-  /** Adds rows up to the one that completes the group. @returns The index behind the last one added. */
+  /** Adds rows until the group is complete. @returns The index after the last added row. */
   add(batch: Batch, from: number, to: number): number {
     let row = from;
     while (row < to && !this.isComplete) {
@@ -70,7 +69,7 @@ export abstract class RowGroup<G = unknown> {
     return row;
   }
 
-  /** Returns the rows, sorted, and starts the next group. The result of an earlier call must have been written by then. */
+  /** Returns the rows, sorted, and starts the next group. An earlier result must have been written by then. */
   take(): G {
     const group = this.firstRows(this.#rows);
     this.#rows = 0;
@@ -81,31 +80,30 @@ export abstract class RowGroup<G = unknown> {
   /** @returns The bytes of their texts in UTF-8. */
   protected abstract append(batch: Batch, from: number, to: number): number;
 
-  /** Returns the first rows, and drops the others, which do not belong to the group. */
+  /** Returns the first rows, and drops the rest, which belongs to no group. */
   protected abstract firstRows(rows: number): G;
 }
 
-/** Writes one Parquet file, one row group at a time. Every column is optional. The same calls produce the same bytes. */
+/** Writes a Parquet file by row groups. All columns are optional. The same calls produce the same bytes. */
 export interface ParquetEncoder<G = unknown> {
-  /** Stores the result of a row group, and takes ownership of it. @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VALUE` for a value it cannot write. */
+  /** Stores a row group, and takes ownership of it. @throws {SinkError} `E_SINK_WRITE`, or `E_SINK_VALUE` for a value it cannot write. */
   writeGroup(group: G): Promise<void>;
   /** Writes the footer. The caller closes the file. */
   finish(): Promise<void>;
 }
 
-/** A library that encodes Parquet, for one table. */
 export interface ParquetEngine<G = unknown> {
-  /** Values that the library cannot hold although the type can; such a value is treated like one that does not cast. */
+  /** Values that the type can hold but the library cannot; they are treated like values that do not cast. */
   readonly refuses?: Refuses;
   /** @throws {SinkError} `E_SINK_VALUE` if a sort key is not a column. */
   rowGroup(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<G>;
   /** Starts a file. @throws {SinkError} `E_SINK_VALUE` if the engine cannot write a column of that name. */
   open(target: ByteTarget, columns: readonly OutputColumn[], encoding: Encoding): Promise<ParquetEncoder<G>>;
-  /** Frees what encoders share. Called when all files are finished or abandoned, possibly more than once. */
+  /** Frees what encoders share. Called after all files are finished or abandoned, possibly more than once. */
   close?(): Promise<void>;
 }
 
-/** Returns the metadata of a file, sorted by key, with the service's name and the comment of each column: Parquet has no comments of its own. */
+/** Returns a file's metadata by key, with the service's name and the comment of each column, for which Parquet has no place. */
 export function metadataOf(columns: readonly OutputColumn[], { metadata }: Encoding): [key: string, value: string][] {
   const names = JSON.stringify(Object.fromEntries(columns.map(({ name, original }) => [name, original])));
   const comments = columns.flatMap(({ name, comment }) => (comment === undefined ? [] : [[name, comment]]));

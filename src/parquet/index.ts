@@ -12,10 +12,9 @@ export const engines = {
 
 export type EngineName = keyof typeof engines;
 
-/** The names of all engines, the default first. */
 export const engineNames = ['arrow', 'parquetjs-lite'] as const satisfies readonly EngineName[];
 
-/** Loads an engine on first use. @param threads Number of encoding threads besides this one, for `arrow`: 0 or 1. Default: what is possible. */
+/** Loads an engine on first use. @param threads Encoding threads besides this one, for `arrow`: 0 or 1. Default: as many as possible. */
 export async function loadEngine(name: EngineName, threads?: number): Promise<ParquetEngine> {
   if (name === 'arrow') return (await import('./engines/arrow.js')).arrowEngine(threads);
   return (await import('./engines/parquetjs-lite.js')).parquetjsLiteEngine;

@@ -11,7 +11,7 @@ export interface Expected {
   readonly bytes: number;
 }
 
-/** Reads the footer of a Parquet file with a library that did not write it, loaded on first use; `undefined` if there is none. */
+/** Reads the footer of a Parquet file with a library that did not write it, loaded on first use; `undefined` if it has none. */
 export async function footerOf(path: string): Promise<FileMetaData | undefined> {
   const { asyncBufferFromFile, parquetMetadataAsync } = await import('hyparquet');
   try {
@@ -24,12 +24,12 @@ export async function footerOf(path: string): Promise<FileMetaData | undefined> 
 /** The library's own decoder drops a byte order mark at the start of a text. */
 const exactTexts = { stringFromBytes: (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString('utf8') };
 
-/** Describes how a footer differs from what was written; `undefined` if it is correct. */
+/** Describes how a footer differs from what was written, if it does. */
 export function footerFault(footer: FileMetaData, expected: Expected): string | undefined {
   return contentFault(footer, expected) ?? chunkFault(footer, expected);
 }
 
-/** Describes how the rows and columns of a footer differ from what was written. */
+/** Describes how the rows and columns of a footer differ from what was written, if they do. */
 export function contentFault(footer: FileMetaData, { rows, columns }: Pick<Expected, 'rows' | 'columns'>): string | undefined {
   const sum = footer.row_groups.reduce((total, group) => total + group.num_rows, 0n);
   if (footer.num_rows !== BigInt(rows) || sum !== footer.num_rows)
@@ -51,7 +51,7 @@ function asDecoded(name: string): string {
 
 function isStoredAs(declared: DeclaredType, { type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
   const storage = storages[declared];
-  // parquetjs-lite supports only the converted types, which are equivalent.
+  // parquetjs-lite writes only the converted types, which are equivalent.
   const same = logical === undefined || isDeepStrictEqual(logical, storage.logical_type);
   return type === storage.type && converted === storage.converted_type && same;
 }
@@ -80,12 +80,12 @@ function chunkFault({ row_groups: groups, metadata_length: footer }: FileMetaDat
 const parameters = object({ path: filledText, columns: texts() }, ['path']);
 
 /**
- * Reads the rows of a Parquet file with a library that did not write it. Values have the types of the columns.
+ * Reads the rows of a Parquet file with a library that did not write it. Values have the columns' types.
  *
- * @param path The file.
  * @param columns Names of the columns to read. Default: all.
- * @returns One array of rows per row group; only one is in memory at a time. Each loop reads the file from the first row.
- * @throws {LeadstreamError} `E_USAGE` for invalid arguments, and for columns that the file does not have; `E_DATA` when the file cannot be read as Parquet.
+ * @returns An array of rows per row group; only one is in memory at a time. Each loop reads the file from the first row.
+ * @throws {LeadstreamError} `E_USAGE` for invalid arguments and for columns that the file lacks; `E_DATA` if the file is not readable as
+ * Parquet.
  *
  * @example
  * for await (const group of readGroups('lake/leads/part-0.parquet', ['lead_id'])) console.log(group.length, 'rows');
@@ -96,10 +96,10 @@ export function readGroups(path: string, columns?: readonly string[]): AsyncIter
   return { [Symbol.asyncIterator]: () => groupsOf(path, wanted, exactTexts) };
 }
 
-/** Number of rows at a time: row groups of other programs may have millions. */
+/** Rows at a time: row groups of other programs may have millions. */
 const windowRows = 65_536;
 
-/** As `readGroups`, by parts of row groups. Instants that milliseconds do not hold are texts, because two of them could be one `Date`. */
+/** As `readGroups`, by parts of row groups. Instants beyond milliseconds are texts, because two of them could be one `Date`. */
 export function readExactGroups(path: string): AsyncIterable<readonly Row[]> {
   const exact = (perMs: bigint) => (value: bigint) => (value % perMs === 0n ? new Date(Number(value / perMs)) : String(value));
   const instants = { timestampFromMicroseconds: exact(1000n), timestampFromNanoseconds: exact(1_000_000n) };
@@ -130,7 +130,6 @@ async function* groupsOf(
   }
 }
 
-/** @throws {LeadstreamError} `E_DATA`; `E_USAGE` for columns that the file does not have. */
 async function opened(path: string, columns: readonly string[] = []): Promise<{ file: AsyncBuffer; metadata: FileMetaData }> {
   const { asyncBufferFromFile, parquetMetadataAsync, parquetSchema } = await import('hyparquet');
   try {
@@ -151,7 +150,7 @@ function unreadable(path: string, cause: unknown): LeadstreamError {
 
 let loading: Promise<{ decompress(bytes: Uint8Array): Uint8Array }> | undefined;
 
-/** Loads Zstandard in WebAssembly on first use: Node 20 does not include it. */
+/** Loaded on first use: Node 20 has no Zstandard. */
 function zstd(): NonNullable<typeof loading> {
   loading ??= import('@bokuweb/zstd-wasm').then(async ({ decompress, init }) => {
     await init();

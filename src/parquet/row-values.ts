@@ -7,12 +7,12 @@ export interface ValueBatch {
   readonly columns: readonly (readonly Value[])[];
 }
 
-/** Keeps values as they arrive. Sorting briefly holds them twice. */
+/** Keeps values as they arrive. Sorting holds them twice for a moment. */
 export class RowValues<G> extends RowGroup<G> {
   readonly #orders: readonly ReturnType<typeof orderOf>[];
   #columns: Value[][];
 
-  /** @param converted Converts the rows to what an encoder takes. @throws {SinkError} `E_SINK_VALUE` when a sort key is not a column. */
+  /** @param converted Converts rows to the encoder's form. @throws {SinkError} `E_SINK_VALUE` if a sort key is not a column. */
   constructor(
     private readonly columns: readonly OutputColumn[],
     plan: Omit<GroupPlan, 'many'>,

@@ -2,19 +2,20 @@ import type { ColumnMetaData, FileMetaData } from 'hyparquet';
 import { itemAt, type OutputColumn, type Value } from '../core/index.js';
 import { comparing, type Compare } from '../vector/index.js';
 
-/** What a footer says about the values of a column. */
+/** A footer's statistics of a column. */
 export interface ColumnStatistics {
   readonly nulls: number;
   /** Compressed bytes. */
   readonly bytes: number;
-  /** Bounds of the values that are not null, texts in the order of their UTF-8; absent if unknown, or if there are none. Long texts may be cut, then the upper bound is larger than all. */
+  /** Bounds of the values, texts in UTF-8 order; absent if unknown or without values. A cut upper bound is above all values. */
   readonly min?: Value;
   readonly max?: Value;
 }
 
 /**
- * Summarizes the row groups of a file that `footerOf` read, by the name of the column. Columns whose nulls were not counted, as those of parquetjs-lite, are absent.
- * Decimals have no NaN, which sinks refuse; a bound of zero is -0 below and 0 above. Timestamps are exact: files have whole milliseconds.
+ * Summarizes the row groups of a file that `footerOf` read, by column name. Columns without counts of nulls, as those of parquetjs-lite,
+ * are absent. Decimals have no NaN, which sinks refuse; a bound of zero is -0 below and 0 above. Timestamps are exact: files have whole
+ * milliseconds.
  */
 export function statisticsOf(
   { row_groups: groups }: FileMetaData,
@@ -38,7 +39,7 @@ function sum(chunks: readonly Chunk[], of: (chunk: Chunk) => bigint | undefined)
   return counts.includes(undefined) ? undefined : counts.reduce((total: number, count) => total + Number(count), 0);
 }
 
-/** Returns the first bound of row groups with values; `undefined` if one of them has none that is known. The encoder raises the upper bounds that it cuts. */
+/** Returns the outermost bound of row groups with values; `undefined` if one is unknown. The encoder raises upper bounds that it cuts. */
 function bound(chunks: readonly Chunk[], which: 'min_value' | 'max_value', compare: Compare): Value | undefined {
   const filled = chunks.filter((chunk) => chunk?.statistics?.null_count !== chunk?.num_values);
   const bounds = filled.map((chunk) => chunk?.statistics?.[which]);

@@ -8,10 +8,12 @@ import type { EncodedGroup, EncodeRequest } from './arrow/encoding-worker.js';
 import { rowGroup, type ReusedBytes } from './arrow/rows.js';
 
 /**
- * parquet-wasm (arrow-rs): dictionaries, statistics in byte order, V1 data pages that every reader supports, 64-bit values exact, zstd at level 1.
+ * parquet-wasm (arrow-rs): dictionaries, statistics in byte order, V1 data pages that every reader supports, exact 64-bit values, zstd at
+ * level 1.
  *
- * Rows become column bytes as they arrive, in 0.5 µs each with 33 columns. A row group becomes an Arrow stream and then a complete Parquet file in memory, in
- * 4 µs per row, whose pages are appended to the target. The library's memory grows to what the largest row group needs, until the encoding thread ends.
+ * Rows become column bytes as they arrive (0.5 µs each with 33 columns). A row group becomes an Arrow stream and then a complete Parquet
+ * file in memory (4 µs per row), whose pages are appended to the target. The library's memory grows to the need of the largest row group,
+ * until the thread ends.
  *
  * @param threads 1 encodes in a thread shared by all tables of the process. The bytes are the same.
  */
@@ -45,7 +47,7 @@ export function arrowEngine(threads?: number): ParquetEngine<ReusedBytes> {
   };
 }
 
-/** Extracts the only row group of a file, which begins right after the magic. @param at Offset of its bytes in the file that it is for. */
+/** Extracts the only row group of a file, which begins after the magic. @param at Offset of its bytes in the target file. */
 function sliceOf(file: Uint8Array, at: number, columns: readonly OutputColumn[]): { readonly bytes: Uint8Array; readonly group: RowGroup } {
   const [group] = parquetMetadata(file, { parsers: asWritten, geoparquet: false }).row_groups;
   if (!group) throw new SinkError('E_SINK_WRITE', 'the engine arrow returned no row group');
@@ -63,14 +65,14 @@ function sliceOf(file: Uint8Array, at: number, columns: readonly OutputColumn[])
   };
 }
 
-/** Keeps statistics byte for byte as the encoder wrote them. Texts are copied: a view would keep the whole file in memory. */
+/** Keeps statistics byte for byte. Texts are copied, because a view would keep the whole file in memory. */
 const asWritten = {
   stringFromBytes: (bytes: Uint8Array) => Uint8Array.from(bytes),
   timestampFromMicroseconds: (micros: bigint) => micros,
   dateFromDays: (days: number) => days,
 };
 
-/** Drops page indexes: they are elsewhere and contain offsets themselves. */
+/** Drops page indexes, which are elsewhere and contain offsets. */
 function moved({ file_offset: fileOffset, meta_data: data }: ColumnChunk, shift: bigint, { name }: OutputColumn): ColumnChunk {
   if (!data) return { file_offset: fileOffset };
   const { data_page_offset: first, dictionary_page_offset: dictionary, size_statistics: _, ...kept } = data;
@@ -79,7 +81,6 @@ function moved({ file_offset: fileOffset, meta_data: data }: ColumnChunk, shift:
   return { file_offset: 0n, meta_data: { ...kept, ...places, path_in_schema: [name] } };
 }
 
-/** `PAR1`, at the start and end of a file. */
 const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
 
 /** The end of a file: metadata, its length and the magic. */
@@ -87,14 +88,14 @@ function footer(columns: readonly OutputColumn[], groups: readonly RowGroup[], e
   const sorting = encoding.sortedBy.map(({ column, descending }) => {
     return { column_idx: columns.findIndex(({ name }) => name === column), descending, nulls_first: false };
   });
-  // Only ids that a table format assigned: readers that find ids match columns by nothing else.
+  // Only ids that a table format assigned: readers that find ids match columns by them alone.
   const elements = columns.map(({ name, type }): SchemaElement => {
     const id = encoding.fieldIds?.get(name);
     return { name, repetition_type: 'OPTIONAL', ...storages[type], ...(id !== undefined && { field_id: id }) };
   });
   const file = {
     version: 1,
-    // In the format that parquet-mr parses; it ignores the statistics of applications that it cannot parse.
+    // In the format that parquet-mr parses: it ignores the statistics of applications that it cannot parse.
     created_by: `leadstream version ${version}`,
     metadata_length: 0,
     schema: [{ name: 'root', num_children: columns.length }, ...elements],
@@ -117,8 +118,8 @@ function bytesOf(file: FileMetaData): Uint8Array {
 const emptyStructs = 0x0c;
 
 /**
- * hyparquet-writer writes an empty list with element type 0, which is not a type, and readers that check it refuse the file: arrow-rs, and so
- * DataFusion and daft. The header of the list of row groups is the first byte that differs from the same metadata with one row group.
+ * hyparquet-writer gives an empty list element type 0, which is not a type, so that arrow-rs (DataFusion, daft) refuses the file. The
+ * header of the list of row groups is the first byte that differs from the same metadata with a row group.
  */
 function withoutGroups(file: FileMetaData): Uint8Array {
   const bytes = bytesOf(file);
@@ -132,17 +133,17 @@ function withoutGroups(file: FileMetaData): Uint8Array {
 
 /** Encodes row groups as Parquet files, here or in the thread. */
 interface GroupEncoding {
-  /** Makes the thread load what it needs while the first row group is filled. */
+  /** Makes the thread load what it needs while the first row group fills. */
   start(): void;
-  /** Encodes a row group as a Parquet file. With a thread, the buffer of the group is transferred, and taken back before this resolves. */
+  /** Encodes a row group as a Parquet file. A thread gets the group's buffer, and returns it before this resolves. */
   encode(group: ReusedBytes, compression: Compression): Promise<Uint8Array>;
-  /** Ends the thread, unless others use it. Requests still open then fail. May be called more than once. */
+  /** Ends the thread, unless others use it; pending requests then fail. May be called more than once. */
   close(): Promise<void>;
 }
 
 const workerFile = threadFile(() => new URL('./encoding-worker.cjs', import.meta.url));
 
-/** @param threads 1 for the thread. If none is possible, the process emits a warning, and row groups are encoded here. */
+/** @param threads 1 for the thread. If none can start, the process emits a warning and row groups are encoded here. */
 function groupEncoding(threads: number = defaultThreads(workerFile)): GroupEncoding {
   if (threads === 0) return inThisThread;
   if (workerFile !== undefined) return inSharedThread(workerFile);
@@ -153,7 +154,7 @@ function groupEncoding(threads: number = defaultThreads(workerFile)): GroupEncod
 const inThisThread: GroupEncoding = {
   start: () => undefined,
   encode: async (group, compression) => {
-    // 5 MB of WebAssembly, which is otherwise loaded by the thread.
+    // 5 MB of WebAssembly, which the thread loads otherwise.
     const { encodeGroup } = await import('./arrow/encode.js');
     try {
       return encodeGroup(group, compression);
@@ -164,7 +165,7 @@ const inThisThread: GroupEncoding = {
   close: async () => undefined,
 };
 
-/** The thread of the process that encodes row groups, in order of arrival, and how many use it. It starts with the first and ends with the last. */
+/** The thread that encodes all row groups of the process, in order of arrival. It starts with its first user and ends with the last. */
 let shared: { readonly thread: Thread<EncodedGroup>; leases: number } | undefined;
 
 function inSharedThread(file: URL): GroupEncoding {

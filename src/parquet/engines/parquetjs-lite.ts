@@ -6,9 +6,8 @@ import { type ValueBatch, RowValues } from '../row-values.js';
 import { codecs, metadataOf, storages, type ByteTarget, type Compression, type ParquetEngine } from '../engine.js';
 
 /**
- * parquetjs-lite: V1 data pages that every reader supports, no dictionaries, no statistics (its own mislead readers).
- *
- * It rounds whole numbers beyond 2^53, which are refused here, and turns `-0` into 0.
+ * parquetjs-lite: V1 data pages that every reader supports, no dictionaries, no statistics (its own mislead readers). It rounds whole
+ * numbers beyond 2^53, which are refused here, and turns `-0` into 0.
  */
 export const parquetjsLiteEngine: ParquetEngine<ValueBatch> = {
   rowGroup: (columns, plan) => new RowValues(columns, plan, (rows) => rows),
@@ -43,7 +42,7 @@ function beyondDoubles(value: Value): string | undefined {
   return safe ? undefined : 'is beyond 2^53, which the engine parquetjs-lite cannot store';
 }
 
-/** It never fails towards the library, which would leave the failure of a header write unhandled; `guard` reports it to the caller instead. */
+/** Hides failures from the library, which would leave that of a header write unhandled; `guard` reports them to the caller. */
 class QuietStream extends Writable {
   #failure: unknown;
 
@@ -58,7 +57,7 @@ class QuietStream extends Writable {
     });
   }
 
-  /** Runs a call of the library. It often throws a string that contains a value, so that is not passed on. */
+  /** Runs a call of the library. It often throws a string with a value, which is not passed on. */
   async guard<T>(work: () => Promise<T>): Promise<T> {
     try {
       const result = await work();
@@ -71,7 +70,7 @@ class QuietStream extends Writable {
   }
 }
 
-/** The library takes an object, which moves names like `2024` to the front and loses `__proto__`, so these are refused. */
+/** Refuses names like `2024` and `__proto__`: the library takes an object, which would move the one to the front and lose the other. */
 function schemaOf(columns: readonly OutputColumn[], compression: Compression): Record<string, FieldDefinition> {
   const fields = columns.map(({ name, type }): [string, FieldDefinition] => {
     if (name === '__proto__' || /^\d+$/.test(name))

@@ -3,17 +3,17 @@ import type { Compression } from '../../engine.js';
 import { encodeGroup } from './encode.js';
 import type { GroupBytes } from './rows.js';
 
-/** A request to the thread. The buffer of the group is transferred. */
+/** A request to the thread. The group's buffer is transferred. */
 export interface EncodeRequest {
   readonly id: number;
   readonly group: GroupBytes;
   readonly compression: Compression;
 }
 
-/** An answer of the thread, in the order of the requests. Both buffers are transferred. */
+/** The thread's answer, in order of the requests. Both buffers are transferred. */
 export interface EncodedGroup {
   readonly id: number;
-  /** The buffer that came with the group: as garbage of this thread it would be collected late. */
+  /** The buffer of the request: as this thread's garbage it would be collected late. */
   readonly buffer: ArrayBuffer;
   /** Missing if the row group could not be encoded. */
   readonly file?: Uint8Array;
@@ -26,7 +26,7 @@ parentPort?.on('message', ({ id, group, compression }: EncodeRequest) => {
   parentPort?.postMessage(answer, file?.buffer instanceof ArrayBuffer ? [buffer, file.buffer] : [buffer]);
 });
 
-/** The library's error message may contain values, so it is not passed on. */
+/** Drops the library's error message, which may contain values. */
 function encoded(group: GroupBytes, compression: Compression): Uint8Array | undefined {
   try {
     return encodeGroup(group, compression);

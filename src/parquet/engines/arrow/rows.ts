@@ -13,20 +13,20 @@ import {
 import { type GroupPlan, RowGroup } from '../../engine.js';
 import { RowValues } from '../../row-values.js';
 
-/** A row group for the encoder, in one buffer that can be transferred to a thread. */
+/** A row group for the encoder, in one buffer, which can be transferred. */
 export interface GroupBytes {
   /** An Arrow stream of one record batch. */
   readonly stream: Uint8Array<ArrayBuffer>;
-  /** Names of the columns whose values rarely repeat. */
+  /** The columns whose values rarely repeat. */
   readonly plain: readonly string[];
 }
 
 export interface ReusedBytes extends GroupBytes {
-  /** Takes back the buffer of the stream, for the next row group. */
+  /** Returns the stream's buffer for the next row group. */
   takeBack(buffer: ArrayBuffer): void;
 }
 
-/** Collects row groups as bytes; rows to be sorted, and thousands of groups at a time, as values, which take a third of the memory until they are taken. */
+/** Collects row groups as bytes; but rows to sort and thousands of groups as values, in a third of the memory until they are taken. */
 export function rowGroup(columns: readonly OutputColumn[], plan: GroupPlan): RowGroup<ReusedBytes> {
   if (!plan.many && plan.sortedBy.length === 0) return new RowBytes(columns, plan);
   return new RowValues(columns, plan, ({ rows, columns: arrays }) => {
@@ -152,7 +152,7 @@ class Scalars implements ColumnBuilder {
 }
 
 /**
- * Writes row groups in Arrow's IPC streaming format: the schema, then the rows as one record batch.
+ * Writes row groups in Arrow's IPC streaming format: the schema, then the rows as a record batch.
  *
  * @see https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc
  */
@@ -164,7 +164,7 @@ class ArrowStream {
     this.#schema = message(headers.schema, table(whole(0), list(columns.map(fieldOf))), 0);
   }
 
-  /** Returns the stream of one row group. The next one reuses the buffer, unless a thread has it. */
+  /** Returns the stream of a row group. The next one reuses its buffer, unless a thread has it. */
   write(columns: readonly ColumnBytes[], rows: number): Uint8Array<ArrayBuffer> {
     const parts = columns.flatMap(({ validity, offsets, data }) => (offsets.length > 0 ? [validity, offsets, data] : [validity, data]));
     const places: number[] = [];
@@ -177,7 +177,7 @@ class ArrowStream {
     const batch = message(headers.recordBatch, table(whole(rows), structs(2, nodes), structs(2, places)), length);
     const body = this.#schema.length + batch.length;
     const total = body + length + end.length;
-    // A buffer transferred to a thread has length 0.
+    // A transferred buffer has length 0.
     if (this.#buffer.byteLength < total) this.#buffer = new ArrayBuffer(Math.ceil(total * 1.1));
     const stream = new Uint8Array(this.#buffer, 0, total);
     stream.set(this.#schema);
@@ -227,13 +227,14 @@ function padded(bytes: number): number {
 }
 
 /**
- * A field of a table in the FlatBuffers format, as far as Arrow's messages need it. It writes its value at a position, and what does not fit there at the end.
+ * A field of a FlatBuffers table, as far as Arrow's messages need it. It writes its value at a position, and what does not fit there at the
+ * end.
  *
  * @see https://flatbuffers.dev/internals
  */
 type Field = (to: FlatWriter, at: number) => void;
 
-/** A whole number from 0, of any width: every field has 8 bytes, the lowest first. */
+/** A whole number from 0, of any width: all fields have 8 bytes, the lowest first. */
 function whole(value: number): Field {
   return ({ view }, at) => view.setBigInt64(at, BigInt(value), true);
 }
@@ -247,7 +248,7 @@ function string(value: string): Field {
   };
 }
 
-/** A table with fields by their position in the schema; `undefined` omits one. */
+/** A table of fields by position in the schema; `undefined` omits one. */
 function table(...fields: readonly (Field | undefined)[]): Field {
   return (to, at) => {
     const vtable = to.reserve(4 + fields.length * 2);
@@ -271,7 +272,7 @@ function list(tables: readonly Field[]): Field {
   };
 }
 
-/** A vector of structs of `width` 64-bit numbers each. The length comes right before the first one, which is aligned to 8. */
+/** A vector of structs of `width` 64-bit numbers. Its length precedes the first struct, which is aligned to 8. */
 function structs(width: number, values: readonly number[]): Field {
   return (to, at) => {
     const start = to.referred(at, 8 + values.length * 8, 4);
@@ -280,7 +281,7 @@ function structs(width: number, values: readonly number[]): Field {
   };
 }
 
-/** Writes parents before children. Every field takes 8 bytes, so that everything is aligned. */
+/** Writes parents before children. Each field takes 8 bytes, so that everything is aligned. */
 class FlatWriter {
   view = new DataView(new ArrayBuffer(1024));
   #end = 0;
@@ -289,7 +290,7 @@ class FlatWriter {
     return new Uint8Array(this.view.buffer, 0, this.#end);
   }
 
-  /** Reserves zeroed bytes at the end, which stays a multiple of 8. */
+  /** Reserves zeroed bytes at the end, rounded up to a multiple of 8. */
   reserve(bytes: number): number {
     const start = this.#end;
     this.#end += (bytes + 7) & ~7;
@@ -297,7 +298,7 @@ class FlatWriter {
     return start;
   }
 
-  /** Reserves bytes, and makes the field at a position point to them, `skipped` bytes from their start. */
+  /** Reserves bytes, and points the field at a position to them, `skipped` bytes from their start. */
   referred(at: number, bytes: number, skipped = 0): number {
     const target = this.reserve(bytes) + skipped;
     this.view.setUint32(at, target - at, true);
