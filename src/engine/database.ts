@@ -2,27 +2,27 @@ import type * as DuckDB from '@duckdb/node-api';
 import { LeadstreamError, missingPackage, nodeRequire } from '../core/index.js';
 import { ScratchFolder } from '../store/index.js';
 
-/** The exact version that this version of leadstream is tested with. */
+/** The version that this version of leadstream is tested with. */
 export const duckdbPackage = '@duckdb/node-api@1.5.6-r.1';
 
-/** Types of columns that rows are stored in; a text is a BLOB, which has the order of its code points. */
+/** Types of stored columns; texts are BLOBs, which are ordered by code points. */
 export type SqlType = 'BLOB' | 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'INTEGER';
 
 export type SqlValue = Uint8Array | boolean | bigint | number | null;
 
-/** Returns the next rows of a result, by column; `undefined` after the last ones. */
+/** Returns the next rows of a result, by column; `undefined` at the end. */
 export type Reader = () => Promise<{ readonly rows: number; readonly columns: readonly (readonly SqlValue[])[] } | undefined>;
 
 export interface DatabaseOptions {
-  /** Maximum memory for rows, in bytes, at least `leastMemory`; the rest is spilled to files. */
+  /** Bytes of memory for rows, at least `leastMemory`; more is spilled to files. */
   readonly memory: number;
   readonly folder: string;
   failed(message: string): Error;
-  /** Creates the error of a query that DuckDB refuses because of the rows, from the class of DuckDB's error. Default: `failed`. */
+  /** Creates the error of a query that fails on the rows, from the class of DuckDB's error. Default: `failed`. */
   refused?(kind: string): Error;
 }
 
-/** Opens a database in memory, with one thread, and without extensions that it would load by itself. */
+/** Opens a database in memory, with one thread and without automatic extensions. */
 export async function connected(options: Readonly<Record<string, string>>) {
   const api = nodeRequire()('@duckdb/node-api') as typeof DuckDB;
   const own = { threads: '1', autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' };
@@ -30,15 +30,13 @@ export async function connected(options: Readonly<Record<string, string>>) {
   return { api, instance, connection: await instance.connect() };
 }
 
-/** As `missingPackage`. */
 export function missingDuckdb(): string | undefined {
   return missingPackage('@duckdb/node-api', 'this', duckdbPackage);
 }
 
 /**
- * A table `rows` in DuckDB, filled first and queried afterwards. It has one thread, so that the same rows give the same results, and reaches no file but its own.
- *
- * What does not fit into memory is in a private folder, which is removed on `close`, and by the next one to open if this process is killed.
+ * A table `rows` in DuckDB, filled first and queried afterwards. One thread gives the same results for the same rows; no file but its own
+ * is reachable. Data beyond the memory is in a private folder, which `close` removes, or after a kill the next process that opens one.
  */
 export class Database {
   #closed = false;
@@ -70,21 +68,21 @@ export class Database {
     });
   }
 
-  /** Moves rows that are buffered, and could not be spilled, into the table. One by one, small pages took several times as long. */
+  /** Moves buffered rows, which could not be spilled, into the table. Small pages one by one took several times as long. */
   #flush(appender: DuckDB.DuckDBAppender): void {
     if (this.#buffered > 0) appender.flushSync();
     this.#buffered = 0;
   }
 
-  /** Returns all rows in another order, chunk by chunk, and `undefined` after the last one. @param columns The columns to return. */
+  /** Returns all rows in another order, by chunk; `undefined` at the end. @param columns The columns to return. */
   async sorted(columns: string, order: string): Promise<Reader> {
     return this.#read(`SELECT ${columns} FROM rows ORDER BY ${order}`, this.#rows);
   }
 
   /**
-   * Stores the result of a query over the rows, and returns it in its order.
-   *
-   * @param setting Statements that come first; the rows are then the table `stored`. @param columns How to read the columns of the result.
+   * Stores the result of a query over the rows, and returns it in order. @param setting Statements to run first; the rows are then the
+   * table `stored`.
+   * @param columns How to read the columns of the result.
    */
   async query(sql: string, setting: readonly string[] = [], columns = '*'): Promise<Reader> {
     const rows = await this.#run(async () => {
@@ -98,7 +96,7 @@ export class Database {
     return this.#read(`SELECT ${columns} FROM result`, rows);
   }
 
-  /** @param rows How many there must be: when memory runs out within a result, DuckDB ends it without an error. */
+  /** @param rows Expected rows: DuckDB ends a result without an error when memory runs out. */
   async #read(sql: string, rows: number): Promise<Reader> {
     const result = await this.#run(async () => {
       const { connection, appender } = await this.#filled();
@@ -114,13 +112,13 @@ export class Database {
         if (given !== rows && count === 0) throw new Error('Out of Memory Error: the result ended early');
         if (!chunk || count === 0) return undefined;
         const columns = Array.from({ length: chunk.columnCount }, (_, index) => chunk.getColumnValues(index).map(valueOf));
-        // Its memory is not known to the garbage collector.
+        // The garbage collector does not see its memory.
         chunk.reset();
         return { rows: count, columns };
       });
   }
 
-  /** Stops the work under way, and frees everything. Never rejects. Spilled rows are gone when it returns, since nobody may wait for more. */
+  /** Stops the current work, and frees everything. Never rejects. Removes spilled rows before it returns, as the caller may not wait. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#spill?.empty();
@@ -152,7 +150,7 @@ export class Database {
     return this.#opened;
   }
 
-  /** Does one thing after another. DuckDB's own messages can quote values, so only the class of an error is passed on. */
+  /** Runs calls in sequence. DuckDB's messages can quote values, so only the class of an error is passed on. */
   #run<R>(work: () => Promise<R>): Promise<R> {
     const { folder, failed, refused } = this.options;
     const run = async () => {
@@ -181,7 +179,7 @@ interface Opened {
   readonly chunk: DuckDB.DuckDBDataChunk;
 }
 
-/** Rows that DuckDB takes and gives at a time. */
+/** Rows that DuckDB takes and returns at a time. */
 const chunkRows = 2048;
 
 function valueOf(value: DuckDB.DuckDBValue): SqlValue {

@@ -4,10 +4,10 @@ import { schema, type Zod } from '../core/index.js';
 import type { OnError } from '../flow/index.js';
 import { usually } from '../options/index.js';
 
-/** Memory that a step which takes all rows may use before it spills, in bytes. */
+/** Bytes of memory that a step that takes all rows may use before it spills. */
 export const defaultMemory = 256_000_000;
 
-/** DuckDB needs this much to sort or group at all, in bytes. */
+/** Bytes that DuckDB needs to sort or group at all. */
 export const leastMemory = 32_000_000;
 
 export function scratchFolder(): string {
@@ -16,7 +16,7 @@ export function scratchFolder(): string {
 
 const bytesPer: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9 };
 
-/** An amount of memory in a pipeline file, as bytes; the code that uses it applies `defaultMemory`. */
+/** Memory in a pipeline file, as bytes; the code that uses it applies `defaultMemory`. */
 export const memory = schema((z) =>
   usually(
     z
@@ -28,13 +28,13 @@ export const memory = schema((z) =>
   ),
 );
 
-/** The options of a step of programs that takes all rows. */
+/** The options of a step that takes all rows. */
 export interface SpillOptions {
-  /** Memory for rows, in bytes, before they are spilled. At least 32,000,000; default 256,000,000. */
+  /** Bytes of memory for rows before they are spilled. At least 32,000,000; default 256,000,000. */
   readonly memory?: number | undefined;
-  /** Private folder for rows that do not fit. Default: one in the system's folder for temporary files. */
+  /** Private folder for spilled rows. Default: one in the system's folder for temporary files. */
   readonly folder?: string | undefined;
-  /** What happens to a row with a value that is not of its type. Default `reject`. */
+  /** What happens to a row with a value that does not have its type. Default `reject`. */
   readonly onError?: OnError | undefined;
 }
 

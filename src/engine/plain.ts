@@ -6,19 +6,16 @@ export const sqlTypes: Readonly<Record<DeclaredType, SqlType>> = {
   ...{ text: 'BLOB', flag: 'BOOLEAN', integer: 'BIGINT', decimal: 'DOUBLE', timestamp: 'BIGINT', date: 'BIGINT' },
 };
 
-/** Returns a value as it is stored: instants and days as milliseconds since 1970. `undefined` if it does not have the type. */
+/** Returns a value in stored form: instants and days as milliseconds since 1970. `undefined` if it does not have the type. */
 function plain(value: Value, type: DeclaredType): Value | undefined {
   if (type === 'text') return textOf(value, type)?.isWellFormed() === false ? undefined : textOf(value, type);
   const held = exact[type](value);
   if (held instanceof Date) return BigInt(type === 'date' ? daysOf(held) * msPerDay : held.getTime());
-  // Both zeros are the same number.
+  // Both zeros are one number.
   return typeof held === 'number' ? held + 0 : held;
 }
 
-/**
- * Returns a function that converts the values of a column to those that are stored. Texts are read as the declared type; an empty one is `null` for every type
- * except `text`.
- */
+/** Converts a column's values to their stored form. Texts are parsed; an empty one is `null` for every type except `text`. */
 export function plainCast(type: DeclaredType): (vector: Vector) => Mapped {
   const parse = parserOf(type);
   const cast = (value: Value) => {
@@ -29,7 +26,6 @@ export function plainCast(type: DeclaredType): (vector: Vector) => Mapped {
   return mapping(cast, { keepsBytes: type === 'text' });
 }
 
-/** Returns the values of a column that `plainCast` returned. */
 export function sqlValues(vector: Vector): readonly SqlValue[] {
   if (vector instanceof Utf8Vector)
     return Array.from({ length: vector.length }, (_, row) => vector.bytes.subarray(vector.start(row), vector.end(row)));
@@ -40,7 +36,7 @@ export function sqlValues(vector: Vector): readonly SqlValue[] {
   });
 }
 
-/** Stands for an instant of a result that milliseconds do not hold. */
+/** Replaces an instant in a result that milliseconds cannot hold. */
 export const finerThanMs = 2n ** 63n - 2n;
 
 /** Returns a value of a result, or why its column cannot hold it. */

@@ -3,7 +3,6 @@ import { itemAt, type DeclaredType, type Warning } from '../core/index.js';
 import { connected } from './database.js';
 import { finerThanMs } from './plain.js';
 
-/** A column of the table `rows`, or of the result of a query. */
 export interface QueryColumn {
   readonly name: string;
   readonly type: DeclaredType;
@@ -12,17 +11,17 @@ export interface QueryColumn {
 export interface DescribedQuery {
   /** `madeOf`: the columns of `rows` that its values may come from. */
   readonly columns: readonly (QueryColumn & { readonly madeOf: readonly QueryColumn[] })[];
-  /** The columns of `rows` that it may read; it is given no others. */
+  /** The columns of `rows` that it may read; it gets no others. */
   readonly reads: readonly QueryColumn[];
-  /** Whether these are all, because it means some without naming them. */
+  /** Whether these are all columns, because it uses some without naming them. */
   readonly isWhole: boolean;
-  /** What is valid and probably not intended. */
+  /** What is valid but probably not intended. */
   readonly warning: Warning | undefined;
 }
 
 type QueryAnswer = DescribedQuery | { readonly problem: string };
 
-/** How the values of each type are in `rows`, made of what `plainCast` stores, and how those of a result are read. */
+/** How `rows` represents each type, made of what `plainCast` stores, and how results are read. */
 const forms: Readonly<Record<DeclaredType, { readonly sql: string; shown(stored: string): string; read(value: string): string }>> = {
   text: { sql: 'VARCHAR', shown: (stored) => `decode(${stored})`, read: (value) => `encode(${value})` },
   flag: { sql: 'BOOLEAN', shown: (stored) => stored, read: (value) => value },
@@ -33,7 +32,7 @@ const forms: Readonly<Record<DeclaredType, { readonly sql: string; shown(stored:
   date: { sql: 'DATE', shown: (stored) => `make_timestamp_ms(${stored})::DATE`, read: instant },
 };
 
-/** Returns a number as a DOUBLE; a whole DECIMAL that would be another number, as more than a DOUBLE holds. */
+/** Returns a number as a DOUBLE; a whole DECIMAL that a DOUBLE would change counts as beyond its range. */
 function double(value: string): string {
   const isOther = `trunc(${value}) = ${value} AND TRY_CAST(${value}::DOUBLE AS HUGEINT) <> TRY_CAST(${value} AS HUGEINT)`;
   return `CASE WHEN ${isOther} THEN 'infinity'::DOUBLE ELSE ${value}::DOUBLE END`;
@@ -45,7 +44,7 @@ function instant(value: string): string {
   return `CASE WHEN isinf(${value}) THEN ${finerThanMs + 1n} WHEN ${isFiner} THEN ${finerThanMs} ELSE epoch_ms(${value}) END`;
 }
 
-/** The declared type of a result column, by its type in DuckDB; other types are refused. */
+/** Declared types of result columns, by their types in DuckDB; others are refused. */
 const types: readonly (readonly [pattern: RegExp, type: DeclaredType])[] = [
   [/^VARCHAR$/, 'text'],
   [/^BOOLEAN$/, 'flag'],
@@ -55,14 +54,13 @@ const types: readonly (readonly [pattern: RegExp, type: DeclaredType])[] = [
   [/^DATE$/, 'date'],
 ];
 
-/** The clock of a query. Instants are in UTC. */
 const clock = {
   TIMESTAMPTZ: ['now', 'current_timestamp', 'get_current_timestamp', 'transaction_timestamp'],
   TIMESTAMP: ['localtimestamp', 'current_localtimestamp'],
   DATE: ['today', 'current_date'],
 };
 
-/** What gives another result each time, or shows the process, and is not found by its stability in DuckDB's own list. */
+/** What is not repeatable or shows the process, although DuckDB's list of functions does not say so by their stability. */
 const unrepeatable = [
   ...['age', 'current_time', 'get_current_time', 'localtime', 'current_localtime', 'reservoir_quantile'],
   ...['current_setting', 'getvariable', 'version', 'get_block_size', 'json_serialize_plan', 'vector_type'],
@@ -71,7 +69,7 @@ const unrepeatable = [
 
 const tableFunctions = ['range', 'generate_series', 'unnest'];
 
-/** Returns the statements that make the stored columns `value0`, `value1`, … the view `rows`, and set the clock. */
+/** Returns the statements that make a view `rows` of the stored columns `value0`, `value1`, …, and set the clock. */
 export function querySetting(columns: readonly QueryColumn[], now: Date): readonly string[] {
   const shown = columns.map(({ name, type }, index) => `${forms[type].shown(`value${index}`)} AS ${quoted(name)}`);
   const ofTime = Object.entries(clock).flatMap(([type, names]) =>
@@ -80,7 +78,7 @@ export function querySetting(columns: readonly QueryColumn[], now: Date): readon
   return [...ofTime, `CREATE VIEW rows AS SELECT ${shown.join() || 'present'} FROM stored`];
 }
 
-/** Returns how to read columns of a result as stored values. */
+/** Returns how to read result columns as stored values. */
 export function queryResult(columns: readonly QueryColumn[]): string {
   return columns.map(({ name, type }) => forms[type].read(quoted(name))).join();
 }
@@ -90,10 +88,9 @@ function quoted(name: string): string {
 }
 
 /**
- * Checks a query over a table `rows`, without any row: it must be a single SELECT of that table alone, give the same for the same rows, and have named columns
- * of types that leadstream knows.
- *
- * @returns Otherwise why it is refused. The messages of DuckDB quote the query.
+ * Checks a query over a table `rows`, without rows: it must be a single SELECT of that table alone, repeatable, with named columns of known
+ * types.
+ * @returns Otherwise why it is refused. DuckDB's messages quote the query.
  */
 export async function describeQuery(query: string, rows: readonly QueryColumn[]): Promise<QueryAnswer> {
   const { api, instance, connection } = await connected({ enable_external_access: 'false' });
@@ -113,7 +110,7 @@ export async function describeQuery(query: string, rows: readonly QueryColumn[])
     const tree = new QueryTree(JSON.parse(String(json)), rows);
     const problem = tree.problem(new Set([...unrepeatable, ...volatile.map(String)]), new Set(others.map(String)));
     if (problem !== undefined) return { problem };
-    // As it will run, which refuses a pragma: it is prepared as a SELECT.
+    // As it will run: a pragma is refused, because it is prepared as a SELECT.
     await connection.prepare(`CREATE TABLE result AS ${query}`);
     return resultOf(prepared, tree);
   } catch (failure) {
@@ -125,7 +122,6 @@ export async function describeQuery(query: string, rows: readonly QueryColumn[])
   }
 }
 
-/** The queries of a pipeline, which DuckDB describes while the file is loaded. */
 export class Queries {
   readonly #answers = new Map<string, QueryAnswer>();
 
@@ -133,7 +129,7 @@ export class Queries {
     this.#answers.set(JSON.stringify([query, rows]), await describeQuery(query, rows));
   }
 
-  /** Returns `undefined` for a query that was not described over these columns. */
+  /** Returns `undefined` if the query was not described over these columns. */
   described(query: string, rows: readonly QueryColumn[]): QueryAnswer | undefined {
     return this.#answers.get(JSON.stringify([query, rows]));
   }
@@ -164,7 +160,7 @@ function resultOf(prepared: DuckDB.DuckDBPreparedStatement, tree: QueryTree): Qu
   return { columns: columns.map((column, index) => ({ ...column, madeOf: itemAt(origins, index) })), reads, isWhole, warning };
 }
 
-/** A part of the syntax tree of a query, as `json_serialize_sql` returns it. */
+/** A part of a query's syntax tree, as returned by `json_serialize_sql`. */
 type Node = Readonly<Record<string, unknown>>;
 
 class QueryTree {
@@ -173,7 +169,7 @@ class QueryTree {
   /** Names that mean a whole row. */
   readonly #tables: ReadonlySet<string>;
 
-  /** @param tables Those of the query, if this is a part of it. */
+  /** @param tables The query's, if this is a part of it. */
   constructor(
     private readonly tree: unknown,
     private readonly rows: readonly QueryColumn[],
@@ -191,10 +187,10 @@ class QueryTree {
     for (const part of Object.values(value)) this.#collect(part);
   }
 
-  /** Returns why the query is refused, if it is. @param volatile Names of functions, in lower case. @param others Names of tables of DuckDB. */
+  /** Returns why the query is refused, if it is. @param volatile Lower-case names of functions. @param others Names of DuckDB's tables. */
   problem(volatile: ReadonlySet<string>, others: ReadonlySet<string>): string | undefined {
     const named = this.#nodes.flatMap((node) => ('key' in node && 'value' in node ? [lower(node.key)] : []));
-    // Outside of the subquery that it is defined in, such a name would mean DuckDB's own table.
+    // Outside of the subquery that defines it, such a name would mean DuckDB's own table.
     const own = new Set(['rows', ...named.filter((name) => !others.has(name))]);
     // list_aggregate takes the name of a function as a text.
     if (this.words.has('reservoir_quantile')) return 'reservoir_quantile does not give the same for the same rows';
@@ -221,28 +217,28 @@ class QueryTree {
     return undefined;
   }
 
-  /** The columns that the query may read: those whose name is in it, or all where they are meant without a name. */
+  /** The columns that the query may read: those that it names, or all if it uses some without a name. */
   get reads(): readonly QueryColumn[] {
     return this.isWhole ? this.rows : this.rows.filter(({ name }) => this.words.has(name.toLowerCase()));
   }
 
   get isWhole(): boolean {
     const orders = this.#nodes.flatMap(({ modifiers }) => nodesOf(modifiers)).flatMap((modifier) => nodesOf(modifier.orders));
-    // ORDER BY ALL means the columns of the result.
+    // ORDER BY ALL means the result's columns.
     const results = orders.map(({ expression }) => expression as Node).filter(({ expr }) => expr === null);
     return this.#nodes.some(
       (node) =>
         (node.class === 'STAR' && !results.includes(node)) ||
         node.class === 'POSITIONAL_REFERENCE' ||
         node.ref_type === 'NATURAL' ||
-        // It groups by the columns that it does not name.
+        // PIVOT groups by the columns that it does not name.
         node.type === 'PIVOT' ||
         (Array.isArray(node.column_name_alias) && node.column_name_alias.length > 0) ||
         (node.class === 'COLUMN_REF' && Array.isArray(node.column_names) && this.#tables.has(lower(node.column_names.at(-1)))),
     );
   }
 
-  /** Where it gives a time of day in one zone and reads it as one in another. What is constant, or cast to TIMESTAMP, has no zone before. */
+  /** Warns where a query turns an instant into one zone's time and reads it in another. Constants and casts to TIMESTAMP have no zone. */
   get warning(): Warning | undefined {
     for (const [zone, turned] of this.zones) {
       const inner = new QueryTree(turned, this.rows).zones;
@@ -253,7 +249,7 @@ class QueryTree {
     return undefined;
   }
 
-  /** The zone of each AT TIME ZONE, and what it turns. */
+  /** The zone of each AT TIME ZONE, and its operand. */
   get zones(): readonly (readonly [zone: string, turned: Node])[] {
     return this.#nodes.flatMap((node) => {
       const [zone, turned] = node.class === 'FUNCTION' && lower(node.function_name) === 'timezone' ? nodesOf(node.children) : [];
@@ -263,8 +259,8 @@ class QueryTree {
   }
 
   /**
-   * Returns the columns of `rows` that each column of the result is made of: in one SELECT of `rows` without a query in it, those that its expression
-   * reads, otherwise all that the query reads, but none for `count(*)`. @param width How many columns the result has.
+   * Returns the columns of `rows` that each result column is made of: in a single SELECT without subqueries, those that its expression
+   * reads, otherwise all that the query reads, but none for `count(*)`. @param width Number of result columns.
    */
   madeOf(width: number): readonly (readonly QueryColumn[])[] {
     const { statements } = this.tree as { readonly statements?: readonly { readonly node: Node }[] };
@@ -280,7 +276,7 @@ class QueryTree {
       }
       if (['count', 'count_star'].includes(lower(name)) && isEmpty(children) && filter === null) return [[]];
       if (!isPlain) return [this.reads];
-      // An expression can use the result of another by its name.
+      // An expression can use another's result by its name.
       const trees = new Set([tree]);
       for (const { words } of trees)
         for (const other of items) if (other.item.alias !== '' && words.has(lower(other.item.alias))) trees.add(other.tree);
@@ -291,7 +287,7 @@ class QueryTree {
   }
 }
 
-/** Returns whether a part of a select list is `*`, at most without some columns. */
+/** Returns whether a part of a select list is `*`, with or without excluded columns. */
 function isStar(item: Node): boolean {
   const changes = [item.replace_list, item.rename_list, item.qualified_exclude_list];
   return item.class === 'STAR' && item.columns === false && item.expr === null && changes.every(isEmpty);

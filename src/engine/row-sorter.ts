@@ -6,7 +6,7 @@ import { RecordBatch, type Mapped, type Vector, FlatVector, Utf8Vector } from '.
 import { Database, type DatabaseOptions } from './database.js';
 import { plainCast, sqlTypes, sqlValues } from './plain.js';
 
-/** A sort key: a field, the type as which its values are compared (default `text`), and the direction (default ascending). */
+/** A sort key: a field, the type that its values are compared as (default `text`), and the direction (default ascending). */
 export interface SortKey {
   readonly field: string;
   readonly type?: DeclaredType | undefined;
@@ -14,8 +14,8 @@ export interface SortKey {
 }
 
 /**
- * Sorts rows by keys; those with equal keys keep their order, and `null` comes last. DuckDB sorts the keys only: it needs memory for a share of what it sorts,
- * and cannot change fields that it never sees. The rows wait in a scratch file as bytes.
+ * Sorts rows by keys. Equal keys keep their order; `null` comes last. DuckDB sorts only the keys, in a share of the memory, and cannot
+ * change fields that it never sees. The rows wait in a scratch file as bytes.
  */
 export class RowSorter {
   readonly #casts: readonly { readonly field: string; readonly cast: (vector: Vector) => Mapped }[];
@@ -35,7 +35,7 @@ export class RowSorter {
     this.#order = keys.map(({ descending = false }, index) => `key${index} ${descending ? 'DESC' : 'ASC'} NULLS LAST, `).join('');
   }
 
-  /** Returns the values by which rows are compared, and by field why a value does not fit its type. */
+  /** Returns the values that rows are compared by, and per field why a value does not fit its type. */
   keysOf(batch: RecordBatch): ReadonlyMap<string, Mapped> {
     return new Map(this.#casts.map(({ field, cast }) => [field, cast(batch.columnOrNulls(field))]));
   }
@@ -78,7 +78,7 @@ export class RowSorter {
     }
   }
 
-  /** Opens the scratch file, unless the step was closed while it worked: nothing would close the file then. */
+  /** Opens the scratch file, unless the step was closed meanwhile: nothing would close the file. */
   async #opened(): Promise<ScratchFile> {
     const file = this.#closed ? undefined : await ScratchFile.open(this.options.folder);
     if (file && !this.#closed) return file;
@@ -88,13 +88,11 @@ export class RowSorter {
 }
 
 /**
- * Rows as bytes, one by one: every value comes back as it was, in the same process.
- *
- * A row is the number of its shape and a word per column: the length of a text, or that the value is `null` or another one. Then come the texts in UTF-8, and the
- * other values, serialized together, instants as numbers: V8 may return dates of another realm.
+ * Rows as bytes that restore every value exactly, in the same process. A row is the number of its shape and a word per column: the length
+ * of a text, or a mark for `null` or another value. Texts in UTF-8 follow, then the other values, serialized together, instants as numbers:
+ * V8 may return dates of another realm.
  */
 class RowBytes {
-  /** The lists of columns so far. */
   readonly #shapes: (readonly string[])[] = [];
   readonly #known = new Map<string, number>();
 
@@ -134,7 +132,7 @@ class RowBytes {
         else if (size !== isNull) others.push({ column, isDate: size === isInstant });
       });
       start += length;
-      // The output of encode.
+      // `encode` wrote it.
       const values = others.length > 0 ? (v8().deserialize(bytes.subarray(at, start)) as Value[]) : [];
       others.forEach(({ column, isDate }, index) => {
         const value = itemAt(values, index);
@@ -154,7 +152,7 @@ function kindOf(value: Value): number {
   return value === null ? isNull : value instanceof Date ? isInstant : isOther;
 }
 
-/** Returns a text as bytes; other values and texts that a `Utf8Vector` cannot hold, as they are. */
+/** Returns a text as bytes; other values, and texts that a `Utf8Vector` cannot hold, unchanged. */
 function textIn(value: Value): Value | Buffer {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0') ? Buffer.from(value) : value;
 }
