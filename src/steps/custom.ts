@@ -9,7 +9,7 @@ import { derivedColumns } from './derive/derive.js';
 import { requireColumn, takeRows } from './fields.js';
 import { stepOf, type StepDefinition } from './step.js';
 
-/** The columns that a step adds: type and sensitivity by name. By default they are as sensitive as the most sensitive column, since the function sees all. */
+/** The columns that a step adds: type and sensitivity by name. Default: the strictest sensitivity, since the function sees all columns. */
 export type AddedColumns = NamedColumns;
 
 type Of<O, T> = T | ((options: O) => T);
@@ -17,34 +17,34 @@ type Of<O, T> = T | ((options: O) => T);
 type Given = GivenRow | readonly GivenRow[] | null | undefined;
 type GivenRow = Readonly<Record<string, Value | undefined>>;
 
-/** What a custom step gets besides its options. */
+/** What a custom step gets in addition to its options. */
 export interface CustomStepContext {
-  /** Name of the step in messages, like `steps[1] convert`. */
+  /** Name in messages, like `steps[1] convert`. */
   readonly at: string;
 }
 
 /**
- * A custom step: rows in, rows out, one at a time and synchronously. Fields that are not listed under `adds` must leave unchanged.
- *
- * @typeParam I Options as passed by the caller. @typeParam O Options after validation. @typeParam A What it adds. @typeParam R What it removes.
+ * A custom step: rows in, rows out, one at a time and synchronously. Fields that `adds` does not list must leave unchanged.
+ * @typeParam I Options as passed by the caller. @typeParam O Options after validation. @typeParam A What it adds. @typeParam R What it
+ * removes.
  */
 export interface StepDeclaration<I, O, A extends AddedColumns, R extends string> extends ExtensionDeclaration<I, O> {
-  /** The columns that it reads, so that a file without one of them is refused before any request. Default: any. */
+  /** Columns that it reads, so that a file without one of them is refused before any request. Default: any. */
   readonly needs?: Of<O, readonly string[]> | undefined;
-  /** The columns that it adds or overwrites. `undefined` and a missing field count as `null`. Default: none. */
+  /** Columns that it adds or overwrites. `undefined` and missing fields count as `null`. Default: none. */
   readonly adds?: Of<O, A> | undefined;
-  /** The columns that it removes from the rows; the function need not delete the fields itself. Default: none. */
+  /** Columns that it removes; the function need not delete the fields. Default: none. */
   readonly removes?: Of<O, readonly R[]> | undefined;
-  /** How many rows one row may become: `same`, exactly one; `fewer`, one or none; `any`, also a list of several. Default `same`. */
+  /** How many rows a row may become: `same`: exactly one; `fewer`: one or none; `any`: also a list of several. Default `same`. */
   readonly rows?: 'same' | 'fewer' | 'any' | undefined;
   /**
-   * Called once per read. It returns the function that is called with every row, in order. Rows are frozen: that function returns new ones, like
-   * `{ ...row, … }`, or the row itself. A row that it leaves out counts as filtered.
+   * Called once per read. Returns the function that is called with every row, in order. Rows are frozen: it returns new ones, like `{
+   * ...row, … }`, or the row itself. A row left out counts as filtered.
    */
   open(options: O, context: CustomStepContext): (row: Row) => Given;
 }
 
-/** A row after a step that adds and removes columns; any row if the names are only known at run time. */
+/** A row after a step that adds and removes columns; any row if the names are known only at run time. */
 export type Stepped<T, A extends AddedColumns, R extends string> = [keyof A | R] extends [never]
   ? T
   : string extends keyof A | R
@@ -55,23 +55,23 @@ type TypeIn<D> = D extends DeclaredType ? D : D extends { readonly type: infer T
 
 type AnyStep = StepDeclaration<unknown, unknown, AddedColumns, string>;
 
-/** What `defineStep` returns: a function that makes the step from its options, and a definition for pipeline files. */
+/** The result of `defineStep`: a function that makes the step from its options, and a definition for pipeline files. */
 export interface CustomStep<I = never, A extends AddedColumns = AddedColumns, R extends string = string> extends Extension<
   'step',
   unknown
 > {
   /**
-   * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid options. `E_STEP_FUNCTION`, from the stream, when a function of the step throws
-   * (with the thrown value as the `cause`) or returns something invalid.
+   * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid options. `E_STEP_FUNCTION`, from the stream, if a function of the step
+   * throws (this is the `cause`) or returns something invalid.
    */
   <T extends Row>(...options: undefined extends I ? [options?: I] : [options: I]): Step<T, Stepped<T, A, R>>;
 }
 
 /**
- * Defines a custom step, for programs and for pipeline files.
+ * Defines a custom step for programs and pipeline files.
  *
- * @param name Name of the step in files; made of a-z, 0-9 and `_`.
- * @returns A function that makes the step from its options. Pass it to `loadPipeline(file, { steps: [it] })` or `leadstream run --plugin` as well.
+ * @param name Name in files, of a-z, 0-9 and `_`.
+ * @returns A function that makes the step from its options; also for `loadPipeline(file, { steps: [it] })` and `leadstream run --plugin`.
  * @throws {StepError} `E_STEP_CONFIG`, synchronously, for an invalid name.
  *
  * @example
@@ -92,16 +92,16 @@ export function defineStep<
   const A extends AddedColumns = Readonly<Record<never, never>>,
   const R extends string = never,
 >(name: string, declaration: StepDeclaration<I, O, A, R>): CustomStep<I, A, R> {
-  // Only the declaration needs to know the types of its options and columns.
+  // Only the declaration needs the types of options and columns.
   const step = declaration as unknown as AnyStep;
   const make = (options: () => unknown): Step => stepOf(definitionOf(name, step), options(), []);
   return extended('step', name, step, (problem) => new StepError('E_STEP_CONFIG', problem), make) as unknown as CustomStep<I, A, R>;
 }
 
-/** Returns a custom step as pipeline files use it; `undefined` for any other value. */
+/** Returns the definition of a custom step for pipeline files; `undefined` for other values. */
 export function customStepOf(value: unknown): StepDefinition | undefined {
   const extension = extensionOf('step', value);
-  // Already checked by `defineStep`, of this or another copy of leadstream.
+  // `defineStep` checked it, in this copy of leadstream or another.
   return extension && definitionOf(extension.name, extension.declaration as AnyStep);
 }
 
@@ -137,7 +137,7 @@ function definitionOf(name: string, step: AnyStep): StepDefinition {
 
 const columnChecks = object({ needs: texts(), adds: declaredColumns, removes: texts() });
 
-/** @throws {StepError} `E_STEP_CONFIG` if they are invalid. Whatever a function of the declaration throws. */
+/** @throws {StepError} `E_STEP_CONFIG` if they are invalid. @throws What a function of the declaration throws. */
 function columnsFor(name: string, { needs, adds, removes }: AnyStep, options: unknown) {
   const valueOf = <T>(given: Of<unknown, T> | undefined, none: T): T => {
     const value = typeof given === 'function' ? (given as (options: unknown) => T)(options) : given;
@@ -157,7 +157,7 @@ function openedBy(step: AnyStep, options: unknown, at: string): (row: Row) => un
   }
 }
 
-/** Runs the step on a page, and checks what it returns against its declaration. */
+/** Runs the step on a page, and checks its results against its declaration. */
 function stepped(
   page: Page,
   of: (row: Row) => unknown,
@@ -170,7 +170,7 @@ function stepped(
   const unchanged = stay.filter((name) => !Object.hasOwn(adds, name));
   const known = new Set([...batch.columns.keys(), ...Object.keys(adds)]);
   const values = new DeclaredValues(adds);
-  /** For each row returned, the index of the row it was made from. */
+  /** The index of the source row of each returned row. */
   const places: number[] = [];
   let row = 0;
 

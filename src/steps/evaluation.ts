@@ -12,17 +12,16 @@ export async function loadExpressions(): Promise<void> {
   loaded ??= await import('./expression/expression.js');
 }
 
-/** Returns the functions for expressions in files. @throws {Error} If they were not loaded, which is a bug. */
+/** @throws {Error} If the functions were not loaded, which is a bug. */
 export function expressions(): typeof Expressions {
   if (!loaded) throw new Error('expressions were not loaded');
   return loaded;
 }
 
 /**
- * Treats rows with an unfit value according to `onError`: under `fail` and `reject` the first unfit value of a row counts, under `null` every one.
- *
- * @param failure Makes the error under `fail`, from the row in words. Default: `E_STEP_VALUE`.
- * @returns The indexes of the rows that stay; `undefined` when all do.
+ * Treats rows with an unfit value by `onError`: under `fail` and `reject`, the first unfit value of a row counts, under `null` all do.
+ * @param failure Makes the error under `fail` from the row in words. Default: `E_STEP_VALUE`.
+ * @returns The indexes of the rows that stay; `undefined` for all.
  */
 export function keptRows(
   { page, batch }: { readonly page: number; readonly batch: RecordBatch },
@@ -55,8 +54,7 @@ export function keptRows(
 }
 
 /**
- * Evaluates expressions, by their names in rejects and messages, on all rows of a page. It returns the rows that stay, with the results.
- *
+ * Evaluates expressions, by their names in rejects and messages, on all rows of a page. Returns the rows that stay, with the results.
  * @throws {StepError} `E_STEP_EXPRESSION` under `fail`, from the returned function.
  */
 export function evaluating(expressions: ReadonlyMap<string, Expressions.Expression>, context: StepRuntime) {
@@ -80,9 +78,8 @@ export function evaluating(expressions: ReadonlyMap<string, Expressions.Expressi
 }
 
 /**
- * Evaluates expressions on all rows of a batch. For an expression over a single column, a repeated value is not evaluated again, and is looked up
- * once for all expressions on that column; their results then share its indices. For other expressions, rows are made with the fields they name.
- *
+ * Evaluates expressions on all rows of a batch. A repeated value of an expression's only column is not evaluated again, and is looked up
+ * once for all expressions on that column; their results share its indices. For other expressions, rows are made with the fields they name.
  * Memory: as `dictionaryEncoder`, for each column with an expression.
  */
 export function outcomesOf(expressions: ReadonlyMap<string, Expressions.Expression>): (batch: RecordBatch) => ReadonlyMap<string, Mapped> {

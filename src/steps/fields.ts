@@ -5,35 +5,35 @@ import { repeatsIn, standsTwice } from '../options/index.js';
 import { batchOf, withBatch, type ColumnsContext, type ConfigPath, type Step } from '../flow/index.js';
 import type { RecordBatch } from '../vector/index.js';
 
-/** The name of a new column. `__proto__` is not allowed: assigning to it would have no effect. */
+/** The name of a new column. An assignment to `__proto__` would have no effect. */
 export const columnName = schema((z) => z.string().regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a name may contain only a-z, 0-9 and _'));
 
-/** The key `on_error` of a file. @param which Text to follow `What happens to a row`. */
+/** The key `on_error` of a file. @param which Follows `What happens to a row`. */
 export function onErrorKey(z: Zod, which: string) {
   const words = `What happens to a row ${which}. Default: the pipeline's on_error.`;
   return z.enum(['reject', 'null', 'fail']).optional().describe(words);
 }
 
-/** Returns the sensitivity of a computed column: that of the most sensitive field it uses. */
+/** Returns the strictest sensitivity of the fields that an expression uses. */
 export function sensitivityOf(source: string, input: readonly Column[]): Column['sensitivity'] {
   const words = new Set(source.match(/\w+/g));
   return strictest(input.filter(({ name }) => words.has(name)));
 }
 
-/** Reports the package that a blocking step needs, if it is not installed. @returns Whether it is. */
+/** Reports the package that a blocking step needs, if it is missing. @returns Whether it is installed. */
 export function requireDuckdb(plan: ColumnsContext): boolean {
   const missing = missingDuckdb();
   if (missing !== undefined) plan.problem([], missing, true);
   return missing === undefined;
 }
 
-/** @throws {StepError} `E_STEP_CONFIG` if the package that a blocking step needs is not installed. */
+/** @throws {StepError} `E_STEP_CONFIG` if the package that a blocking step needs is missing. */
 export function checkDuckdb(at: string): void {
   const missing = missingDuckdb();
   if (missing !== undefined) throw new StepError('E_STEP_CONFIG', `${at}: ${missing}`);
 }
 
-/** Finds a column by name, or reports the name. @param onKey Whether the name is the key at the path rather than the value. */
+/** Finds a column, or reports its name. @param onKey Whether the name is the key at the path, not the value. */
 export function requireColumn(
   name: string,
   columns: readonly Column[],
@@ -52,7 +52,7 @@ export function refuseRepeats(fields: readonly string[], plan: ColumnsContext, p
   for (const index of repeatsIn(fields)) plan.problem([...path, index], `field ${standsTwice(fields[index] ?? '')}`);
 }
 
-/** Checks the fields that a program names. @throws {StepError} `E_STEP_FIELD`, from the stream, when no row of a non-empty page has one of them. */
+/** Checks fields that a program names. @throws {StepError} `E_STEP_FIELD`, from the stream, if no row of a non-empty page has one. */
 export function requireFields<T extends Row>(at: string, fields: readonly string[]): Step<T, T> {
   return map((page) => {
     const batch = batchOf(page);
@@ -62,15 +62,15 @@ export function requireFields<T extends Row>(at: string, fields: readonly string
   });
 }
 
-/** Returns rows of a batch, by index, in the given order; the batch itself if they are all of its rows. */
+/** Returns rows by index, in the given order; the batch itself for all of its rows. */
 export function takeRows(batch: RecordBatch, rows: readonly number[]): RecordBatch {
   return rows.length === batch.length && rows.every((row, index) => row === index) ? batch : batch.take(rows);
 }
 
-/** Trims a text and folds its case. Going through both cases makes `ẞ`, `ß`, `SS` and `ss` equal. */
+/** Trims a text and folds its case, through both cases so that `ẞ`, `ß`, `SS` and `ss` are equal. */
 export function casefold(text: string): string {
   return text.trim().toLowerCase().toUpperCase().toLowerCase();
 }
 
-/** Excludes `undefined` values from a record by field: they would silently act as if the field were left out. */
+/** Refuses `undefined` as the value of a field: it would act as if the field were left out. */
 export type WithoutUndefined<M> = string extends keyof M ? unknown : { readonly [K in keyof M]: Exclude<M[K], undefined> };

@@ -33,7 +33,7 @@ export const steps = {
 
 export type StepDefinitions = typeof steps;
 
-/** Loads what only pipeline files need: besides the steps, the evaluation of expressions (CEL). */
+/** Loads what only pipeline files need: the steps, and the evaluation of expressions (CEL). */
 export async function loadSteps(): Promise<StepDefinitions> {
   await loadExpressions();
   return steps;

@@ -17,50 +17,48 @@ import type { Queries } from '../engine/index.js';
 import { checkArguments } from '../options/index.js';
 import { requireFields } from './fields.js';
 
-/** What a step can use while columns are followed: in a file, before any request, also what the file has. */
+/** What a step can use while columns are followed; in a file, before any request, with what the file has. */
 export interface PlanContext extends ColumnsContext {
-  /** The collection at the start of the chain. */
   readonly collection?: Collection;
   readonly collections?: Registry;
   readonly queries?: Queries;
-  /** Key of `mask: hmac`; if the property is absent, keys are not checked. */
+  /** Key of `mask: hmac`; without the property, keys are not checked. */
   readonly hmacKey?: string | undefined;
-  /** Reports the name of a variable that the step needs and the environment lacks; `message` explains it. */
+  /** Reports a variable that the step needs and the environment lacks; `message` explains it. */
   unset?(path: ConfigPath, variable: string, message: string): void;
-  /** Reports something in the file that is valid but probably not intended. */
+  /** Reports what is valid but probably not intended. */
   warn?(path: ConfigPath, warning: Warning): void;
 }
 
-/** What a step gets to run. A program has only the context. */
+/** What a step gets to run. Programs have only the context. */
 export interface StepRuntime extends StepContext {
   readonly collection?: Collection;
   readonly collections?: Registry;
   readonly input?: readonly Column[];
   readonly onError?: OnError;
-  /** Whether the rows that arrive are unique by the key of the collection, as verified by the read. Default: unknown. */
+  /** Whether arriving rows are unique by the collection's key, as the read verified. Default: unknown. */
   readonly distinct?: boolean;
   /** When the run was first started, also after a resume: the only clock of expressions. */
   readonly firstStart?: Date;
   readonly hmacKey?: string | undefined;
-  /** Private folder for what does not fit into memory, created when needed. */
+  /** Private folder for data beyond memory, created when needed. */
   readonly scratch?: string | undefined;
-  /** Reads the pages of another collection, with some of its secret columns if requested. */
+  /** Reads another collection's pages, with its requested secret columns. */
   read?(collection: Collection, reveal: readonly string[], onDuplicateKey?: OnDuplicateKey): Observable<Page>;
   lookup?(collection: Collection, reveal: readonly string[]): Lookup;
 }
 
-/** Access to single records of a collection, by the identifier in their paths. */
+/** Access to a collection's records by the identifier in their paths. */
 export interface Lookup {
-  /** Returns the records with an identifier: none, one, or several. Cold: each subscription is one request with its retries. */
+  /** Returns the records with an identifier: none, one, or several. Cold: a subscription is one request with its retries. */
   find(id: string): Observable<readonly Row[]>;
   readonly concurrency: number;
   readonly counts: LookupCounts;
 }
 
-/** How rows were looked up, as counted by the step. */
 export interface LookupCounts {
   requests: number;
-  /** Number of rows whose identifier was already known. */
+  /** Rows whose identifier was already known. */
   hits: number;
   misses: number;
 }
@@ -71,27 +69,27 @@ export type StepRemark = Warning & { readonly code: 'W_STEP_EMPTY' | 'W_STEP_NO_
 export interface StepDefinition<N extends string = string, C = unknown> {
   readonly name: N;
   readonly summary: string;
-  /** For a custom step, the version set by its author, which is part of the fingerprint. Built-in steps have none. */
+  /** The version that the author of a custom step set, part of the fingerprint. Built-in steps have none. */
   readonly version?: string | undefined;
   readonly config: () => z.ZodType<C>;
-  /** Valid configurations for a chain of leads. They appear in the reference and are checked by a test. */
+  /** Valid configurations for a chain of leads, for the reference and a test. */
   readonly examples: readonly unknown[];
-  /** Whether it takes all rows before it returns the first. Such a step releases the pages it takes. Default false. */
+  /** Whether it takes all rows, and releases their pages, before it returns the first. Default false. */
   readonly blocking?: boolean;
-  /** Maximum number of rows that leave it. At that number the step stops the source, unless a blocking step comes before it. */
+  /** Maximum number of rows that leave it. Then it stops the source, unless a blocking step precedes it. */
   most?(config: C): number;
-  /** Whether every row that leaves it is an unchanged input row, and none leaves twice. Default false. */
+  /** Whether rows leave unchanged, and none leaves twice. Default false. */
   readonly keepsRows?: boolean;
-  /** Finds out what `columns` needs and has to be awaited. */
+  /** Finds out what `columns` needs and must be awaited. */
   prepare?(config: C, input: readonly Column[], queries: Queries): Promise<void>;
-  /** Returns `undefined` after a problem without which they cannot be known. */
+  /** Returns `undefined` after a problem that leaves them unknown. */
   columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[] | undefined;
-  /** Returns the name of the other collection that it reads completely. */
+  /** Returns the name of the other collection, which it reads completely. */
   reads?(config: C): string | undefined;
   open(config: C, runtime: StepRuntime): Step;
-  /** Returns the result of the step's own gate, based on its tally; `undefined` if none is set. */
+  /** Returns the result of the step's own gate by its tally; `undefined` without a gate. */
   gate?(config: C, tally: Tally): { readonly gate: string; readonly violation: Violation | undefined } | undefined;
-  /** Returns a warning about its tally that is not a failure. @param arrived Number of rows that arrived. */
+  /** Returns a warning about its tally. @param arrived Rows that arrived. */
   remark?(config: C, tally: Tally, arrived: number): StepRemark | undefined;
 }
 
@@ -117,9 +115,8 @@ export function checkedConfig<C>(
 
 /**
  * Makes the operator of a step for programs.
- *
- * @param fields The fields that it needs; that no row of a page has one of them is an error of the stream.
- * @param context Counts and takes rejects for all reads. By default each read has its own.
+ * @param fields The fields that it needs: the stream fails if no row of a page has one of them.
+ * @param context Counts and takes rejects for all reads. Default: one per read.
  */
 export function stepOf<C, In, Out>(
   definition: StepDefinition<string, C>,
@@ -129,7 +126,7 @@ export function stepOf<C, In, Out>(
   more: Omit<StepRuntime, keyof StepContext> = {},
 ): Step<In, Out> {
   const { name, blocking } = definition;
-  // The types of rows follow from the configuration, which the type system cannot follow through the columns.
+  // The types of rows follow from the configuration, but the type system cannot follow the columns.
   const made = (counted: StepContext) =>
     pipe(fields.length > 0 ? requireFields(counted.at, fields) : identity, definition.open(config, { ...counted, ...more })) as Step<
       never,
@@ -139,7 +136,7 @@ export function stepOf<C, In, Out>(
   return countedStep({ at: context?.at ?? name, columns, blocking }, made, context);
 }
 
-/** Warns about a step that left out every row it received. */
+/** Warns about a step that dropped every row it received. */
 export function nothingKept({ filtered, rejected }: Tally, arrived: number): StepRemark | undefined {
   return filtered > 0 && filtered + rejected === arrived
     ? { code: 'W_STEP_EMPTY', message: `none of ${amountOf(arrived, 'row')} is kept; expect.min_rows refuses that` }

@@ -4,11 +4,11 @@ import type { BatchReader, OnError, StepContext } from '../flow/index.js';
 import { mappedFrom, RecordBatch, taking, type Mapped } from '../vector/index.js';
 import { keptRows } from './evaluation.js';
 
-/** The values of rows in DuckDB, which a query turns into other rows. */
+/** Values of rows in DuckDB, which a query turns into other rows. */
 export class ValueTable {
   readonly #rows: Database;
 
-  /** @param types Those of the columns `value0`, `value1` and so on. */
+  /** @param types Of the columns `value0`, `value1` and so on. */
   constructor(
     types: readonly DeclaredType[],
     options: Omit<DatabaseOptions, 'failed'>,
@@ -34,9 +34,8 @@ export class ValueTable {
   }
 
   /**
-   * Returns the result of a query.
-   *
-   * @param columns Its columns. @param onError What happens to a row of it that they cannot hold. @param more As for `Database.query`.
+   * Returns the result of a query. @param columns Its columns. @param onError What happens to a row that they cannot hold. @param more As
+   * for `Database.query`.
    * @throws {StepError} `E_STEP_OVERFLOW` for such a row without `onError`.
    */
   async result(
@@ -62,7 +61,7 @@ export class ValueTable {
       );
       const batch = new RecordBatch(chunk.rows, new Map(Array.from(found, ([name, { vector }]) => [name, vector])));
       const kept = keptRows({ page, batch }, found, onError ?? 'fail', this.context, failure);
-      // A batch without rows would be the end.
+      // An empty batch would be the end.
       return kept === undefined ? batch : kept.length > 0 ? batch.take(kept) : read();
     };
     return { next: read };

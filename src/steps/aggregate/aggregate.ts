@@ -12,28 +12,28 @@ import { ValueTable } from '../value-table.js';
 import { aggregateNames, aggregateOf, aggregatesListed, callIn, numberTypes, planCall, resultType } from './calls.js';
 import type { AggregateName, aggregates, Call, TypedField } from './calls.js';
 
-/** A field to group by, and the type it is read as: text by default. */
+/** A field to group by, and the type that it is read as: text by default. */
 export type GroupBy<F extends string = string> = F | { readonly field: F; readonly type?: DeclaredType };
 
 type FieldOf<B> = B extends string ? B : B extends { readonly field: infer F extends string } ? F : never;
 
-/** The row of a group: its fields and its results. */
+/** A group's row: its fields and its results. */
 export type Aggregated<B extends readonly GroupBy[], C> = { readonly [G in B[number] as FieldOf<G>]: Typed<G> | null } & {
   readonly [K in keyof C]: Result<C[K]>;
 };
 
-/** The options of an aggregation. With `onError: 'null'` a row with a value that is not of its type counts, with `null` for that value. */
+/** The options of an aggregation. With `onError: 'null'`, a value that does not have its type is `null`, and its row counts. */
 export type AggregateOptions = SpillOptions;
 
 /**
- * Turns each group of rows into one row, after it has read all. Groups are sorted by their fields, `null` last; texts are compared by code points. Without
- * fields there is one row for all rows, even if there are none. All aggregates except `'count'` ignore `null`, and are `null` (a count 0) if there are no other
- * values. Sums of whole numbers are exact; decimals are summed in the order of the rows, with Kahan's compensation.
+ * Reads all rows, and turns each group into one row. Groups are sorted by their fields, `null` last; texts are compared by code points.
+ * Without fields, there is one row for all rows, even if there are none. All aggregates except `'count'` ignore `null`; without other
+ * values, they are `null` (a count is 0). Sums of whole numbers are exact; decimals are summed in row order with Kahan's compensation.
  *
  * It needs the optional package `@duckdb/node-api`. Memory: limited by `memory`; beyond it, the values used are kept in files.
  *
- * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments; `E_STEP_VALUE`, `E_STEP_SCRATCH` and `E_STEP_FIELD` as in `sort`;
- * `E_STEP_FUNCTION` for a condition, as in `filter`; `E_STEP_OVERFLOW` for a sum beyond 64 bits, or beyond the range of a number.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments; `E_STEP_VALUE`, `E_STEP_SCRATCH` and `E_STEP_FIELD` as in
+ * `sort`; `E_STEP_FUNCTION` for a condition, as in `filter`; `E_STEP_OVERFLOW` for a sum beyond 64 bits or beyond the range of a number.
  *
  * @example
  * service.leads.pipe(aggregate(['campaign_id'], { leads: 'count', last: { max: 'timestamp', type: 'timestamp' } }));
@@ -74,7 +74,7 @@ const configOfProgram = schema((z) => {
   });
 });
 
-/** The fields and calls of a file are texts, and have the declared types of their fields. */
+/** In a file, fields and calls are texts, and have the declared types of their fields. */
 export interface AggregateConfig {
   readonly by?: readonly (string | TypedField)[] | undefined;
   readonly compute: Readonly<Record<string, string | Call>>;
@@ -138,7 +138,7 @@ export const aggregateStep = builtInStep('aggregate', {
   },
 });
 
-/** Returns the values that an aggregation reads, each with a label, and the query over them. */
+/** Returns the labelled values that an aggregation reads, and the query over them. */
 function opened({ by = [], compute }: AggregateConfig, runtime: StepRuntime) {
   const { at, input = [] } = runtime;
   const fields = new Map<string, TypedField>();
@@ -146,7 +146,7 @@ function opened({ by = [], compute }: AggregateConfig, runtime: StepRuntime) {
   const conditions = new Map<string, Parameters<typeof ofEachRow<never, boolean>>[1]>();
   const values = new Map<string, DeclaredType>();
 
-  /** Returns a label. A field can be read as several types; its own name is for the first of them. */
+  /** Returns a label. A field can be read as several types; the first of them gets its name. */
   function labelOf(name: string, argument: Call['argument']): string | undefined {
     if (argument === undefined) return undefined;
     if (typeof argument === 'object') {
@@ -177,7 +177,7 @@ function opened({ by = [], compute }: AggregateConfig, runtime: StepRuntime) {
     const label = labelOf(name, call.argument);
     return { name, label, aggregate: call.aggregate, type: (label === undefined ? undefined : values.get(label)) ?? 'flag' };
   });
-  // The order in which read returns them.
+  // In the order in which `read` returns them.
   const labels = [...new Set([...fields.keys(), ...compiled.keys(), ...conditions.keys()])];
   const columnOf = (label: string) => `value${labels.indexOf(label)}`;
   const groups = keys.map(({ field }) => columnOf(field));
@@ -201,7 +201,7 @@ function opened({ by = [], compute }: AggregateConfig, runtime: StepRuntime) {
       if (cast) found.set(label, { vector: cast.vector, unfit: unfit ? (row) => unfit(row) ?? cast.unfit?.(row) : cast.unfit });
     }
     for (const [label, condition] of conditions) {
-      // The rows of the pages have the type that the caller named.
+      // The rows have the type that the caller named.
       const holds = ofEachRow(pageOf<never>(page, batch, { release: () => {} }), condition);
       found.set(label, { vector: new FlatVector(holds.map((is) => (is ? true : null))), unfit: undefined });
     }
@@ -216,7 +216,7 @@ type NameInCode<N extends string> = N extends `${infer Head}_${infer Tail}` ? `$
 
 type Condition<T> = (row: T) => boolean;
 
-/** The ways to write an aggregate and its argument in code, by the kind of argument. */
+/** How an aggregate and its argument are written in code, by the kind of argument. */
 type Forms<N extends AggregateName, T> = {
   readonly rows: NameInCode<N> | { readonly [K in NameInCode<N>]: Condition<T> };
   readonly numbers: { readonly [K in NameInCode<N>]: keyof T & string } & { readonly type: (typeof numberTypes)[number] };
@@ -224,9 +224,9 @@ type Forms<N extends AggregateName, T> = {
 };
 
 /**
- * What is computed from the rows of a group: their number (`'count'`), the number of those that satisfy a condition
- * (`{ count: (row) => … }`), or another aggregate of the values of a field, such as `{ countDistinct: 'email' }` and
- * `{ sum: 'age', type: 'integer' }`. A field is read as `type`, text by default; sums and averages need numbers.
+ * A result of a group: its number of rows (`'count'`), the number of those that satisfy a condition (`{ count: (row) => … }`), or another
+ * aggregate of a field's values, such as `{ countDistinct: 'email' }` and `{ sum: 'age', type: 'integer' }`. A field is read as `type`,
+ * text by default; sums and averages need numbers.
  */
 export type Aggregation<T = Row> = { [N in AggregateName]: Forms<N, T>[(typeof aggregates)[N]['takes']] }[AggregateName];
 

@@ -3,7 +3,7 @@ import { expressions } from '../evaluation.js';
 import { requireColumn, sensitivityOf } from '../fields.js';
 import type { PlanContext } from '../step.js';
 
-/** The aggregates of a group of rows. Everything about an aggregate is in its entry. */
+/** The aggregates. All about an aggregate is in its entry. */
 export const aggregates = {
   count: {
     summary: 'number of rows, or of those for which a condition is true',
@@ -50,11 +50,11 @@ export interface AggregateFunction {
   /** `rows`: no argument, or a condition. `numbers` and `values`: a field or an expression, whose `null` is ignored. */
   readonly takes: 'rows' | 'numbers' | 'values';
   /**
-   * Type of the result. `count`: a whole number that reveals nothing about the values, 0 if there are none. All other results are `null` in that case, and as
-   * sensitive as the values; with `same` they have the type of the values.
+   * Type of the result. `count`: a whole number, 0 without values, that reveals nothing about them. All others are `null` in that case and
+   * as sensitive as the values; `same` has their type.
    */
   readonly gives: 'count' | 'same' | DeclaredType;
-  /** How DuckDB computes it. @param values Column of the values, if it takes any. Numbers with a fraction are summed with Kahan's compensation, as they came. */
+  /** How DuckDB computes it. @param values The column of values, if any. Fractions are summed in row order with Kahan's compensation. */
   sql(values: string | undefined, type: DeclaredType): string;
 }
 
@@ -68,19 +68,18 @@ export function aggregateOf(name: AggregateName): AggregateFunction {
 
 export const aggregatesListed = aggregateNames.map((name) => `${name} (${aggregateOf(name).summary})`).join(', ');
 
-/** A field, and the type it is read as. */
 export interface TypedField {
   readonly field: string;
   readonly type: DeclaredType;
 }
 
-/** An aggregate, and what it takes: nothing, a field, the condition of a program, or the expression of a file. */
+/** An aggregate and its argument: none, a field, the condition of a program, or the expression of a file. */
 export interface Call {
   readonly aggregate: AggregateName;
   readonly argument: TypedField | ((row: never) => boolean) | string | undefined;
 }
 
-/** Reads the call in a file: `count_distinct(email)`. @returns Otherwise what is wrong with it. */
+/** Parses a call in a file: `count_distinct(email)`. @returns Otherwise what is wrong with it. */
 export function callIn(text: string, input: readonly Column[]): Call | { readonly message: string } {
   const [, name = '', given = ''] = /^\s*([A-Za-z_]\w*)\s*\((.*)\)\s*$/s.exec(text) ?? [];
   if (name === '') return { message: 'a result is a single aggregate call, like count() or max(timestamp)' };
@@ -89,12 +88,12 @@ export function callIn(text: string, input: readonly Column[]): Call | { readonl
   // What follows a complete call, as in sum(a) + sum(b), makes this an expression that does not parse.
   const argument = given.trim();
   if (argument === '') return { aggregate, argument: undefined };
-  // A condition is an expression, in which a field is text until it is cast.
+  // A condition is an expression, in which fields are text until they are cast.
   const column = aggregateOf(aggregate).takes === 'rows' ? undefined : input.find((each) => each.name === argument);
   return { aggregate, argument: column ? { field: argument, type: column.type } : argument };
 }
 
-/** Checks a call, and reports any problem. @returns The column of its results. */
+/** Checks a call, and reports problems. @returns The column of its results. */
 export function planCall(name: string, given: string | Call, input: readonly Column[], plan: PlanContext): Column {
   const path = ['compute', name];
   const call = typeof given === 'string' ? callIn(given, input) : given;
@@ -120,7 +119,7 @@ export function planCall(name: string, given: string | Call, input: readonly Col
   return { ...unknown, type: resultType(aggregate, type), sensitivity };
 }
 
-/** Returns the type of a result. @param type That of the values that the aggregate takes. */
+/** Returns the type of a result. @param type Of the values that the aggregate takes. */
 export function resultType(aggregate: AggregateName, type: DeclaredType): DeclaredType {
   const { gives } = aggregateOf(aggregate);
   return gives === 'count' ? 'integer' : gives === 'same' ? type : gives;

@@ -14,7 +14,7 @@ export interface CastOptions {
 
 type Types<T> = Readonly<Partial<Record<keyof T & string, DeclaredType>>>;
 
-/** A row type with some fields cast: text becomes a value of the declared type, or `null`; anything else keeps its type. */
+/** A row type with some fields cast: their text becomes a value of the declared type or `null`; other values keep their type. */
 export type Casted<T, C> = { readonly [F in keyof T]: F extends keyof C ? CastedValue<T[F], C[F]> : T[F] };
 
 type CastedValue<V, D> = V extends string ? (D extends DeclaredType ? ValueOf[D] | null : V) : V;
@@ -22,12 +22,12 @@ type CastedValue<V, D> = V extends string ? (D extends DeclaredType ? ValueOf[D]
 type OnlyOf<T, C> = { readonly [F in Exclude<keyof C, keyof T>]: never };
 
 /**
- * Turns text into typed values. An empty text becomes `null` for every type but `text`; a value that does not cast exactly is never guessed. Values
- * that are not text stay as they are.
+ * Turns text into typed values. An empty text becomes `null` for every type but `text`; a value that does not cast exactly is never
+ * guessed. Values that are not text stay as they are.
  *
  * @param types Declared type by field.
- * @throws {StepError} `E_STEP_VALUE` under `onError: 'fail'`, and without a context that takes rejects; `E_STEP_FIELD` when no row of a non-empty
- * page has a named field.
+ * @throws {StepError} `E_STEP_VALUE` under `onError: 'fail'`, and without a context that takes rejects; `E_STEP_FIELD` if no row of a
+ * non-empty page has a named field.
  *
  * @example
  * service.leads.pipe(cast({ age: 'integer', yearmonthday: 'date' }));
@@ -52,7 +52,7 @@ function casting(type: DeclaredType): (vector: Vector) => Mapped {
   );
 }
 
-/** Number of distinct texts per column that are cached. */
+/** Distinct texts per column that are cached. */
 const maxRemembered = 16_384;
 
 export const castStep = builtInStep('cast', {

@@ -12,13 +12,12 @@ export interface DedupeOptions {
 }
 
 /**
- * Passes a row only if no earlier row had the same key. A row with a missing key part cannot be compared, so it passes.
- *
- * Memory: at most 32 bytes per distinct key, however long the keys are.
+ * Passes a row only if no earlier row had its key. A row without a part of the key cannot be compared, so it passes. Memory: at most 32
+ * bytes per distinct key, however long the keys are.
  *
  * @param key Columns that together identify a row, at least one.
- * @throws {StepError} `E_STEP_CONFIG` for an empty key, which would make all rows equal; `E_STEP_FIELD` when no row of a non-empty page has one
- * of its columns.
+ * @throws {StepError} `E_STEP_CONFIG` for an empty key, which would make all rows equal; `E_STEP_FIELD` if no row of a non-empty page has
+ * one of its columns.
  *
  * @example
  * service.leads.pipe(dedupe(['lead_id']));
@@ -28,7 +27,7 @@ export function dedupe<T extends Row>(key: readonly (keyof T & string)[], option
   return stepOf(dedupeStep, checkedConfig(dedupeStep, { by: key }, options), key);
 }
 
-/** Deduplicates by columns that may be missing. @param tally Counts the rows that do not pass. */
+/** Deduplicates by columns that may be missing. @param tally Counts the rows that are dropped. */
 export function deduping<T extends Row>(
   key: readonly string[],
   { normalize }: DedupeOptions,
@@ -53,7 +52,7 @@ export function deduping<T extends Row>(
     });
 }
 
-/** A read that is checked for consistency already has every row once by the collection's key, so a second set would find nothing. */
+/** A read with a consistency check has every row once by the collection's key, so a second set of keys would find nothing. */
 export const dedupeStep = builtInStep('dedupe', {
   summary: 'Drops rows whose key was seen before; the first row read stays. Holds at most 32 bytes per key in memory.',
   config: (z) =>
@@ -66,7 +65,7 @@ export const dedupeStep = builtInStep('dedupe', {
     refuseRepeats(by ?? [], plan, ['by']);
     (by ?? plan.collection?.key ?? []).forEach((name, index) => {
       const column = requireColumn(name, input, plan, by ? ['by', index] : []);
-      // Rows that an earlier step repeated or gave a new key are not duplicates.
+      // Rows that an earlier step repeated or rekeyed are not duplicates.
       if (by || !column || isOnceOf(name, column)) return;
       const reason = `because an earlier step changes ${name} or repeats rows; list fields under by`;
       plan.problem([], `the collection's key does not identify a row here, ${reason}`);

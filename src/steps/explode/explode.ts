@@ -9,22 +9,21 @@ import { checkedConfig, builtInStep, nothingKept, stepOf } from '../step.js';
 
 /** How a list is written, and what happens to rows. */
 export interface ExplodeOptions {
-  /** Text between elements. Elements are trimmed, and blank ones are left out. By default the field holds a JSON array. */
+  /** Text between elements, which are trimmed; blank ones are left out. Default: the field holds a JSON array. */
   readonly separator?: string | undefined;
   /** Whether a row with an empty list stays, with `null` as the element, or is dropped, as by SQL's `unnest`. Default `keep`. */
   readonly empty?: 'keep' | 'drop' | undefined;
-  /** Name of an extra field for the number of the element in its list, a bigint from 1; `null` if the list is empty. */
+  /** Name of an additional field for the element's position in its list, a bigint from 1; `null` for an empty list. */
   readonly position?: string | undefined;
   /** What happens to a row whose field does not hold a list. Default `reject`. */
   readonly onError?: OnError | undefined;
 }
 
 /**
- * Turns every element of a list into a row: the field holds the element, and all other fields are repeated. The key no longer identifies a single row.
+ * Turns every element of a list into a row: the field holds the element, and the other fields are repeated. The key then no longer
+ * identifies a row. Memory: all rows made from the lists of one page.
  *
- * Memory: all rows made from the lists of one page.
- *
- * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments; `E_STEP_FIELD` when no row of a non-empty page has the field;
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid arguments; `E_STEP_FIELD` if no row of a non-empty page has the field;
  * `E_STEP_VALUE` for a text that is not a list, under `onError: 'fail'` and without a context that takes rejects.
  *
  * @example
@@ -36,8 +35,8 @@ export function explode<T extends Row>(field: keyof NoInfer<T> & string, options
 }
 
 /**
- * Returns the elements of a list. Without a separator the text is a JSON array: strings are returned as they are, other values except `null` as their JSON
- * text, in which no number changes.
+ * Returns the elements of a list. Without a separator, the text is a JSON array: strings stay as they are, other values except `null`
+ * become their JSON text, in which no number changes.
  */
 function listOf(value: Value, separator?: string): readonly (string | null)[] | Unfit {
   const text = textOf(value, 'text')?.trim() ?? '';
@@ -53,7 +52,7 @@ const noArray = new Unfit('is not a JSON array');
 const ambiguousRecord = new Unfit('has a record with a name that occurs twice, with different values');
 
 function arrayOf(text: string): readonly (string | null)[] | Unfit {
-  // Half a surrogate pair has no encoding in UTF-8.
+  // Half a surrogate pair has no UTF-8.
   if (!text.startsWith('[') || !text.isWellFormed()) return noArray;
   const items = readJson(Buffer.from(text));
   if (isList(items) && items.some((item) => isRecord(item) && item[ambiguous])) return ambiguousRecord;

@@ -16,8 +16,8 @@ const parameters = schema((z) => z.strictObject({ condition: callback() }));
 /**
  * Keeps the rows that satisfy a condition.
  *
- * @throws {StepError} `E_STEP_CONFIG`, synchronously, for anything that is not a function: expressions are for pipeline files. `E_STEP_FUNCTION`, from the
- * stream, when the condition throws (with the thrown value as the `cause`), or returns neither true nor false.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for anything but a function: expressions are for pipeline files. `E_STEP_FUNCTION`,
+ * from the stream, if the condition throws (this is the `cause`) or returns neither true nor false.
  *
  * @example
  * service.leads.pipe(filter((lead) => lead.lead_status === 'new'));

@@ -4,8 +4,8 @@ import { batchOf, countOf, handling, withBatch, type Page, type Step, type StepC
 import { checkedConfig, builtInStep, stepOf } from '../step.js';
 
 /**
- * Passes the first rows and no others. After the last of them the stream completes and unsubscribes from the source, which aborts its requests in
- * flight. A context with `stop` is asked to end the source instead, and pages under way arrive empty.
+ * Passes the first rows. After the last of them, the stream completes and unsubscribes from the source, which aborts its requests in
+ * flight. A context with `stop` ends the source instead; pages under way then arrive empty.
  *
  * @param rows At least 1.
  * @throws {StepError} `E_STEP_CONFIG`, synchronously, for an invalid number.
@@ -43,7 +43,7 @@ export const limitStep = builtInStep('limit', {
           }),
         );
         if (!stop) return limited$.pipe(takeWhile(() => left > 0, true));
-        // The page goes first: stopping the source can complete the stream at once.
+        // The page goes first, because stopping the source can complete the stream at once.
         const stopping = handling<Page, Page>((page, subscriber) => {
           subscriber.next(page);
           if (left === 0) stop();

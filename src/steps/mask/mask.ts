@@ -13,14 +13,13 @@ const maskKinds = ['drop', 'null', 'hmac', 'last4', 'redact'] as const;
 const defaultMask = 'drop';
 
 /**
- * How a field is hidden: `drop` removes the column, `null` empties it, `hmac` replaces a value by its keyed digest (HMAC-SHA-256, hexadecimal; equal
- * values stay equal), `last4` replaces all but the last four characters by stars (all of them in a text of up to four), `redact` leaves a fixed word.
+ * How a field is hidden: `drop` removes the column, `null` empties it, `hmac` replaces a value by its keyed digest (HMAC-SHA-256
+ * in hexadecimal), `last4` replaces all but the last four characters by stars (all, in a text of up to four), `redact` leaves a fixed word.
  */
 export type Mask = (typeof maskKinds)[number];
 
 /**
- * A row type after masking: a field that may be dropped is gone, one that may be hidden has the values of its mask. If the fields of the rows are
- * unknown, so is the result.
+ * A row type after masking: a field that may be dropped is gone, one that may be hidden has the values of its mask. Unknown fields stay so.
  */
 export type Masked<T, M> = string extends keyof T
   ? Row
@@ -36,18 +35,18 @@ type Masks<T> = Readonly<Partial<Record<keyof T & string, Mask>>>;
 
 /** Options of `mask` besides the fields. */
 export interface MaskOptions {
-  /** Secret key for `hmac`, at least 16 characters; `undefined`, such as an unset variable, means no key. */
+  /** Secret key for `hmac`, at least 16 characters; `undefined`, such as an unset variable, means none. */
   readonly hmacKey?: string | undefined;
 }
 
 const parameters = schema((z) => z.strictObject({ masks: z.record(z.string(), z.enum(maskKinds)) }));
 
 /**
- * Hides the values of some fields. Empty and missing values stay as they are, so that completeness can still be judged.
+ * Hides the values of some fields. Empty and missing values stay, so that completeness can still be judged.
  *
  * @param masks Kind of mask by field.
- * @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key, and for invalid arguments; `E_STEP_FIELD` when no row of a non-empty page has a named
- * field, since the field that was meant would stay in clear text.
+ * @throws {StepError} `E_STEP_CONFIG` for `hmac` without a key and for invalid arguments; `E_STEP_FIELD` if no row of a non-empty page has
+ * a named field, since the intended field would stay in clear text.
  *
  * @example
  * service.leads.pipe(mask({ sin_number: 'drop', cell_phone: 'last4' }));
@@ -62,9 +61,7 @@ export function mask<T extends Row, const M extends Masks<NoInfer<T>> = Masks<T>
 }
 
 /**
- * Returns masks for all fields of a collection that are declared personal, for `mask`. They can be combined with others.
- *
- * @param as Default `drop`.
+ * Returns masks for the personal fields of a collection, for `mask`, which may be combined with others. @param as Default `drop`.
  *
  * @example
  * service.leads.pipe(mask({ ...personalMasks(collections.leads), email: 'hmac' }, { hmacKey }));
@@ -87,7 +84,7 @@ function isKey(key: string | undefined): key is string {
   return key !== undefined && key.length >= 16;
 }
 
-/** Hides the values of a column. Without a function of the text, texts are not even read. */
+/** Hides a column's values. Without a function of the text, texts are not even read. */
 function hiding(kind: Exclude<Mask, 'drop'>, key: string): (vector: Vector) => Mapped {
   if (kind === 'hmac' || kind === 'last4') {
     const digest = (text: string) => createHmac('sha256', key).update(text).digest('hex');
@@ -102,7 +99,7 @@ function hidden(value: Value, cover: (text: string) => Value): Value {
   return text === null || text === '' ? value : cover(text);
 }
 
-/** Counts code points, because half a surrogate pair would not be valid text. */
+/** Counts code points: half a surrogate pair is not valid text. */
 function last4(text: string): string {
   const characters = [...text];
   const hiddenCount = characters.length > 4 ? characters.length - 4 : characters.length;
@@ -164,7 +161,7 @@ export const maskStep = builtInStep('mask', {
       const batch = batchOf(page);
       const columns = new Map(batch.columns);
       for (const [name, vector] of batch.columns) {
-        // A column missing from the plan is one that the service returns undeclared: it may be personal.
+        // A column that is not in the plan is undeclared, so it may be personal.
         const kind = kindOf(config, name, personal.get(name) ?? true);
         if (kind === 'drop') columns.delete(name);
         if (kind === undefined || kind === 'drop') continue;
@@ -183,7 +180,7 @@ function kindOf({ preset, as, masks }: MaskConfig, name: string, personal: boole
   return preset !== undefined && personal ? as : undefined;
 }
 
-/** What was computed of a revealed secret may be of a personal field, too: the stricter word says nothing of the other. */
+/** A value computed from a revealed secret may come from a personal field, too: `secret` hides `personal`. */
 function isPersonal({ undeclared, sensitivity, source }: Column): boolean {
   return undeclared === true || sensitivity === 'personal' || (sensitivity === 'secret' && source === undefined);
 }

@@ -15,11 +15,11 @@ export type Renamed<T, M extends Partial<Record<keyof T & string, string>>> = {
 const parameters = schema((z) => z.strictObject({ names: z.record(z.string(), z.string().min(1)) }));
 
 /**
- * Renames fields; their order and values stay the same.
+ * Renames fields; their order and values stay.
  *
- * @param names New name by old name. RenameConfig may be swapped.
- * @throws {StepError} `E_STEP_CONFIG` when two fields of a page's rows would get the same name; `E_STEP_FIELD` when no row of a non-empty page has
- * one of the old names.
+ * @param names New name by old name. Names may be swapped.
+ * @throws {StepError} `E_STEP_CONFIG` if two fields of a page's rows would get the same name; `E_STEP_FIELD` if no row of a non-empty page
+ * has one of the old names.
  *
  * @example
  * service.users.pipe(rename({ uid: 'user_id' }));
@@ -58,7 +58,7 @@ export const renameStep = builtInStep('rename', {
       for (const name of present) {
         const now = renamed.get(name) ?? name;
         const goes = !renamed.has(name) && given.has(name);
-        // A field missing from the plan of a file is one that the service returns undeclared: it gives way.
+        // A field that is not in the plan is undeclared: it gives way.
         if (input === undefined && (goes || fields.has(now)))
           throw new StepError('E_STEP_CONFIG', `${at}: there is already a field '${now}'`);
         if (!goes) fields.set(now, name);

@@ -10,19 +10,19 @@ import { refuseRepeats, requireColumn } from '../fields.js';
 export interface SampleOptions<F extends string = string> {
   /** Percentage of keys to keep, above 0, at most 100. */
   readonly percent: number;
-  /** Fields that identify a row, at least one: rows with the same values are kept or left out together. */
+  /** Fields that identify a row, at least one: rows with the same values are kept or dropped together. */
   readonly by: readonly F[];
-  /** Another seed selects another sample: a whole number from 0 to 4294967295. Default 0. */
+  /** A whole number from 0 to 4294967295 that selects the sample. Default 0. */
   readonly seed?: number | undefined;
 }
 
 const defaultSeed = 0;
 
 /**
- * Keeps a share of the rows, chosen by a hash of their keys: the same rows in every run, regardless of the order and the size of pages. A smaller
- * sample is part of a larger one with the same seed. Rows with a missing key part are chosen by all their fields.
+ * Keeps a share of the rows, chosen by a hash of their keys: the same rows in every run, for any order of rows and any size of pages. A
+ * smaller sample is part of a larger one with the same seed. Rows without a part of the key are chosen by all their fields.
  *
- * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid options; `E_STEP_FIELD` when no row of a non-empty page has a field of the key.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid options; `E_STEP_FIELD` if no row of a non-empty page has a key field.
  *
  * @example
  * service.leads.pipe(sample({ percent: 1, by: ['lead_id'] }));
@@ -31,7 +31,7 @@ export function sample<T extends Row>(options: SampleOptions<keyof NoInfer<T> & 
   return stepOf(sampleStep, checkedConfig(sampleStep, options, {}), options.by);
 }
 
-/** Returns one text for all values of a row, regardless of the order of its columns. */
+/** Returns one text for all values of a row, for any order of its columns. */
 function wholeRow({ columns }: RecordBatch, row: number): string {
   const values = [...columns].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, vector]) => [name, keyOf([vector.value(row)])]);
   return JSON.stringify(values.filter(([, value]) => value !== undefined));

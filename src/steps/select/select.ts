@@ -8,8 +8,8 @@ import { refuseRepeats, requireColumn } from '../fields.js';
 /**
  * Keeps the named fields of every row, in the order given.
  *
- * @param fields Field names, at least one; a field missing from a row becomes `null`.
- * @throws {StepError} `E_STEP_CONFIG` for an empty list; `E_STEP_FIELD` when no row of a non-empty page has one of the fields.
+ * @param fields At least one; a field that a row lacks becomes `null`.
+ * @throws {StepError} `E_STEP_CONFIG` for an empty list; `E_STEP_FIELD` if no row of a non-empty page has one of the fields.
  *
  * @example
  * service.users.pipe(select(['uid', 'email']));

@@ -7,7 +7,7 @@ import { checkDuckdb, onErrorKey, refuseRepeats, requireColumn, requireDuckdb } 
 import { keptRows } from '../evaluation.js';
 import { checkedConfig, builtInStep, stepOf } from '../step.js';
 
-/** Options of `sort` besides its keys. With `onError: 'null'` a row whose key is not of its type comes last. */
+/** Options of `sort` besides its keys. With `onError: 'null'`, a row comes last if its key does not have its type. */
 export type SortOptions = SpillOptions;
 
 const configOfProgram = schema((z) => {
@@ -16,13 +16,14 @@ const configOfProgram = schema((z) => {
 });
 
 /**
- * Sorts all rows, after it has read them. Rows with equal keys keep their order. `null`, and for every type but `text` the empty text, comes last. Texts are
- * compared by code point.
+ * Reads all rows, and sorts them. Equal keys keep their order. `null` comes last, and so does the empty text for every type but `text`.
+ * Texts are compared by code points.
  *
- * It needs the optional package `@duckdb/node-api`. Memory: as set by `memory`, at least 32 MB; beyond that, rows are in a private folder.
+ * It needs the optional package `@duckdb/node-api`. Memory: limited by `memory`, at least 32 MB; beyond it, rows are in a private folder.
  *
- * @throws {StepError} `E_STEP_VALUE` for a key that is not of its type, under `onError: 'fail'` and without a context that takes rejects;
- * `E_STEP_CONFIG`, synchronously, for wrong arguments, and without DuckDB; `E_STEP_SCRATCH` when rows that do not fit into memory cannot be stored; `E_STEP_FIELD` when no row of a non-empty page has a field of the keys.
+ * @throws {StepError} `E_STEP_VALUE` for a key that does not have its type, under `onError: 'fail'` and without a context that takes
+ * rejects; `E_STEP_CONFIG`, synchronously, for wrong arguments and without DuckDB; `E_STEP_SCRATCH` if spilled rows cannot be stored;
+ * `E_STEP_FIELD` if no row of a non-empty page has a key's field.
  *
  * @example
  * service.leads.pipe(sort([{ field: 'timestamp', type: 'timestamp', descending: true }, { field: 'lead_id' }]));
@@ -38,7 +39,7 @@ export function sort<T extends Row>(
   return stepOf(sortStep, config, fields, context, { scratch: options.folder });
 }
 
-/** The keys of a program are typed. Those of a file are texts, and have the declared types of their fields. */
+/** A program's keys are typed; a file's are texts, and have the declared types of their fields. */
 export interface SortConfig {
   readonly by: readonly (string | SortKey)[];
   readonly memory?: number | undefined;
@@ -96,7 +97,7 @@ export const sortStep = builtInStep('sort', {
         add: (batch, page) => {
           const read = sorter.keysOf(batch);
           const vectors = Array.from(read.values(), ({ vector }) => vector);
-          // Under null such a value comes last, and the row keeps it.
+          // Under `null`, such a value comes last, and the row keeps it.
           const kept = wayOut === 'null' ? undefined : keptRows({ page, batch }, read, wayOut, runtime);
           return kept === undefined ? sorter.add(batch, vectors) : sorter.add(batch.take(kept), vectors.map(taking(kept)));
         },

@@ -20,9 +20,9 @@ import { checkDuckdb, columnName, onErrorKey, requireDuckdb } from '../fields.js
 import { checkedConfig, builtInStep } from '../step.js';
 import { ValueTable } from '../value-table.js';
 
-/** The options of a query of a program. */
+/** The options of a program's query. */
 export interface SqlOptions<Out> extends SpillOptions {
-  /** All columns of the result, so that steps and `writeTo` can use them. Default: unknown until the query runs. */
+  /** All result columns, for steps and `writeTo`. Default: unknown until the query runs. */
   readonly columns?: MadeColumns<Out> | undefined;
   /** Types of columns of `rows`, by name. Default: text. */
   readonly types?: Readonly<Record<string, DeclaredType>> | undefined;
@@ -40,15 +40,14 @@ const configOfProgram = schema((z) => {
 });
 
 /**
- * Replaces all rows by the result of a query: one SELECT of DuckDB's SQL over the table `rows`. The same rows give the same result: `now()` is when the read
- * began, and functions such as `random` are refused. `null` comes last; texts are compared by code points.
+ * Replaces all rows by the result of a query: a single SELECT in DuckDB's SQL over the table `rows`. Equal rows give equal results: `now()`
+ * is when the read began, and functions such as `random` are refused. `null` comes last; texts are compared by code points.
  *
- * It needs the optional package `@duckdb/node-api`. Memory: as set by `memory`; beyond it, the columns that the query reads are kept in files.
+ * It needs the optional package `@duckdb/node-api`. Memory: limited by `memory`; beyond it, columns that the query reads are in files.
  *
  * @typeParam Out The rows of the result: whole numbers are `bigint`, fractions `number`, instants and days `Date`.
- * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid options and without DuckDB, and by the stream for a refused query or other columns than
- * declared; `E_STEP_VALUE` and `E_STEP_SCRATCH` as in `sort`, also for a value of the result that its type cannot hold; `E_STEP_EXPRESSION` if the query
- * fails on the rows.
+ * @throws {StepError} `E_STEP_CONFIG`, synchronously, for invalid options and without DuckDB, and from the stream for a refused query and
+ * undeclared columns; `E_STEP_VALUE` and `E_STEP_SCRATCH` as in `sort`, also for a result beyond its type; `E_STEP_EXPRESSION` if it fails.
  *
  * @example
  * service.leads.pipe(sql<{ day: Date | null; leads: bigint }>('SELECT yearmonthday AS day, count(*) AS leads FROM rows GROUP BY day', {
@@ -81,7 +80,7 @@ function partsOf(config: string | SqlConfig): SqlConfig {
   return typeof config === 'string' ? { query: config } : config;
 }
 
-/** Undeclared fields are not in `rows`: the columns of the result must be known before anything is read. */
+/** Undeclared fields are not in `rows`: result columns must be known before anything is read. */
 function rowsOf(input: readonly Column[]): readonly QueryColumn[] {
   return input.flatMap(({ name, type, undeclared }) => (undeclared ? [] : [{ name, type }]));
 }
