@@ -7,7 +7,6 @@ export class RepeatedName extends Error {}
 
 /**
  * Returns the bytes of the value at a JSON pointer (RFC 6901) in valid JSON; `undefined` if there is none.
- *
  * @throws {RepeatedName} If a name in the pointer occurs more than once in its object; `mayRepeat` accepts repeats with equal values.
  */
 export function bytesAt(json: Uint8Array, segments: readonly string[], mayRepeat = false): Uint8Array | undefined {
@@ -91,7 +90,6 @@ export function segmentsOf(pointer: string): readonly string[] {
 /**
  * Returns the text of a record or list without the value at a JSON pointer, and otherwise unchanged; `undefined` if nothing is left. A
  * removed member takes along a record that had no other; in a list, `null` takes the place of the value.
- *
  * @throws {RepeatedName} If a name occurs more than once in a record that changes, with different values.
  */
 export function without(json: string, [name, ...inner]: readonly string[]): string | undefined {

@@ -28,7 +28,6 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
 
 /**
  * Opens a sink for a program. Its output stays locked until `abort` or `cleanup`, since two writers would remove each other's files.
- *
  * @throws {SinkError} `E_SINK_CONFIG` with all problems of the options.
  * @throws {LeadstreamError} `E_RUN_LOCKED` while another sink of this program, or another process, writes there.
  */

@@ -46,7 +46,6 @@ export type WrittenRow<T extends 'text' | 'typed'> = T extends 'typed' ? Row : R
 
 /**
  * Declares a custom sink.
- *
  * @typeParam I Options as passed by the caller. @typeParam O Options after validation.
  */
 export interface SinkDeclaration<I, O, T extends 'text' | 'typed'> extends ExtensionDeclaration<I, O> {

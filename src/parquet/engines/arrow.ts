@@ -9,12 +9,9 @@ import { rowGroup, type ReusedBytes } from './arrow/rows.js';
 
 /**
  * parquet-wasm (arrow-rs): dictionaries, statistics in byte order, V1 data pages that every reader supports, exact 64-bit values, zstd at
- * level 1.
- *
- * Rows become column bytes as they arrive (0.5 µs each with 33 columns). A row group becomes an Arrow stream and then a complete Parquet
- * file in memory (4 µs per row), whose pages are appended to the target. The library's memory grows to the need of the largest row group,
- * until the thread ends.
- *
+ * level 1. Rows become column bytes as they arrive (0.5 µs each with 33 columns). A row group becomes an Arrow stream and then a complete
+ * Parquet file in memory (4 µs per row), whose pages are appended to the target. The library's memory grows to the need of the largest row
+ * group, until the thread ends.
  * @param threads 1 encodes in a thread shared by all tables of the process. The bytes are the same.
  */
 export function arrowEngine(threads?: number): ParquetEngine<ReusedBytes> {

@@ -153,7 +153,6 @@ class Scalars implements ColumnBuilder {
 
 /**
  * Writes row groups in Arrow's IPC streaming format: the schema, then the rows as a record batch.
- *
  * @see https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc
  */
 class ArrowStream {
@@ -229,7 +228,6 @@ function padded(bytes: number): number {
 /**
  * A field of a FlatBuffers table, as far as Arrow's messages need it. It writes its value at a position, and what does not fit there at the
  * end.
- *
  * @see https://flatbuffers.dev/internals
  */
 type Field = (to: FlatWriter, at: number) => void;
