@@ -20,15 +20,15 @@ import { pipelineName, pipelineShape, type PipelineShape, type TestShape } from 
 export interface Checked {
   readonly document: SpecDocument;
   readonly name: string | undefined;
-  /** What it writes, with the place in the file; `undefined` is stdout. */
+  /** What it writes, with its place in the file; stdout is `undefined`. */
   readonly outputs: readonly { readonly path: string | undefined; readonly place: Path }[];
   readonly plan: Plan | undefined;
-  /** Paths of its tables if they are published together with those of other documents. */
+  /** Paths of the tables that it publishes together with those of other documents. */
   readonly together: readonly string[] | undefined;
   readonly pipeline: Pipeline | undefined;
   readonly tests: readonly TestShape[] | undefined;
   readonly issues: IssueList;
-  /** Warnings that only validate gives: the read itself checks what they say. */
+  /** Warnings only for `validate`: a read checks the same itself. */
   readonly advice: readonly (Issue & Warning)[];
 }
 
@@ -46,7 +46,7 @@ async function checkDocument(document: SpecDocument, { from, references, definit
   const shape = validated(pipelineShape(), resolved, [], problem);
   // One typo must not hide other problems.
   const parts = shape ?? partsOf(resolved);
-  // An invalid name must not cause an error for each path as well.
+  // An invalid name must not cause an error per path.
   const pipeline = parts.name !== undefined && pipelineName.test(parts.name) ? parts.name : 'pipeline';
   const { baseDir, env } = from;
   const chain = bindChain(parts, { baseDir, pipeline, definitions, isPlain: document.isPlain }, problem);
@@ -77,7 +77,6 @@ async function checkDocument(document: SpecDocument, { from, references, definit
   };
 }
 
-/** Returns the paths of the tables of a pipeline that are to be published together with others. */
 function joined({ sinks }: Chain, problem: Problem): readonly string[] {
   return sinks.flatMap(({ index, definition, config, output = '' }) => {
     if (definition.joins?.(config) && basename(output) !== viewName && !output.includes('{{')) return [output];
@@ -102,7 +101,7 @@ function togetherIn(checked: readonly Checked[]): Together {
   return { folder, tables: paths.map((path) => basename(path)), pipelines: all.flatMap(({ name }) => name ?? []) };
 }
 
-/** Warns of a list that continues after a field of the last row that may not be unique. */
+/** Warns of a list that continues after a field of the last row, if that field may not be unique. */
 function tiedIn(collection: Collection, document: SpecDocument): readonly (Issue & Warning)[] {
   const ties = tiesOf(collection);
   if (ties === undefined) return [];
@@ -149,7 +148,7 @@ function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked[
 
 function ownCollections(document: unknown, problem: Problem): readonly Collection[] | undefined {
   const declared = getIn(document, ['collections']);
-  // The schema of the document checks that it is a map.
+  // The document's schema requires a map.
   if (typeof declared !== 'object' || declared === null) return [];
   const checked = Object.entries(declared).map(([name, value]) => {
     const declaration = validated(collectionShape(name), value, ['collections', name], problem);
@@ -179,11 +178,11 @@ interface CheckMode {
   /** Absolute path of the file, which must not be overwritten. */
   readonly path?: string;
   readonly without?: readonly Path[];
-  /** The values of references. Default: the environment, and files. */
+  /** The values of references. Default: from the environment and files. */
   readonly from?: ReferenceSource;
 }
 
-/** @throws {SpecError} `E_SPEC_YAML`, and `E_SPEC_INVALID` for misplaced defaults; all other problems are in `issues`. */
+/** @throws {SpecError} `E_SPEC_YAML`, and `E_SPEC_INVALID` for misplaced defaults; other problems are in `issues`. */
 export async function checkDocuments(
   text: string,
   file: string,
@@ -213,7 +212,7 @@ export async function checkDocuments(
   });
   const together = togetherIn(checked);
   checked = checked.map((each) => (each.pipeline && each.together ? { ...each, pipeline: { ...each.pipeline, together } } : each));
-  // What is wrong with inherited values is found in each pipeline.
+  // Each pipeline reports what is wrong with inherited values.
   const once = new Map(
     checked.flatMap(({ issues }) => issues.all).map((issue) => [`${issue.line}:${issue.column} ${issue.message}`, issue]),
   );
@@ -221,7 +220,7 @@ export async function checkDocuments(
   return { pipelines: checked, issues, unset: [...new Set(checked.flatMap(({ issues: { unset } }) => unset))] };
 }
 
-/** Returns the collections declared by the documents of a file. Of two with the same name, the later one counts. @throws {SpecError} */
+/** Returns the collections that the documents of a file declare. The later one of a name counts. @throws {SpecError} */
 export function collectionsIn(text: string, file: string, options: LoadOptions): readonly Collection[] {
   const { defaults, pipelines } = parseSpecDocuments(file, text);
   const references = new References([defaults, ...pipelines.map(({ value }) => value)], sourceOf(options));
@@ -244,7 +243,7 @@ function refuseClashes({ outputs, issues }: Checked, reserved: readonly { path: 
     const found = reserved.find((other) => collideAcrossRuns(path, other.path));
     return found ? [{ place, message: `${path ?? 'stdout'} is ${found.what}, or overlaps it; write somewhere else` }] : [];
   });
-  // A rejects file is named after an output, whose problem is sufficient.
+  // A rejects file is named after an output, whose problem is enough.
   for (const { place, message } of clashes.filter(({ place }) => place[0] === 'to' || clashes.length === 1)) issues.problem(place, message);
 }
 

@@ -7,8 +7,8 @@ import type { Environment } from './references.js';
 import type { ServiceSpec } from './spec.js';
 
 /**
- * Returns the connection described by the environment: `LEADSTREAM_BASE_URL`, and `LEADSTREAM_REST_API_KEY` or `LEADSTREAM_AUTHORIZED_UID` with
- * `LEADSTREAM_AUTHORIZED_REST_API_KEY`, and a proxy from `HTTPS_PROXY` or `HTTP_PROXY`. An empty variable counts as not set.
+ * Returns the connection described by the environment: `LEADSTREAM_BASE_URL`, and `LEADSTREAM_REST_API_KEY` or `LEADSTREAM_AUTHORIZED_UID`
+ * with `LEADSTREAM_AUTHORIZED_REST_API_KEY`, and a proxy from `HTTPS_PROXY` or `HTTP_PROXY`. An empty variable counts as not set.
  *
  * @throws {SourceError} `E_SOURCE_CONFIG` if it contains two accounts, an invalid address, or an invalid proxy.
  *
@@ -33,7 +33,7 @@ function accountIn(env: Environment): Account | { readonly missing: string } | {
   const key = env.LEADSTREAM_AUTHORIZED_REST_API_KEY;
   if (!baseUrl) return { missing: 'LEADSTREAM_BASE_URL' };
   const other = uid ? 'LEADSTREAM_AUTHORIZED_UID' : 'LEADSTREAM_AUTHORIZED_REST_API_KEY';
-  // One of two accounts would be ignored without a word.
+  // One of two accounts would be ignored silently.
   if (own && (uid || key)) return { problem: `LEADSTREAM_REST_API_KEY and ${other} cannot be used together: unset one of them` };
   const address = addressProblem(baseUrl);
   if (address !== undefined) return { problem: `LEADSTREAM_BASE_URL ${address}` };
@@ -43,8 +43,8 @@ function accountIn(env: Environment): Account | { readonly missing: string } | {
 }
 
 /**
- * Returns the connection described by a pipeline file. Address and account both come either from the file or from the environment: an
- * account of the environment is never sent to an address of the file.
+ * Returns the connection of a pipeline file. Address and account both come from the file or both from the environment, so that an account
+ * of the environment is never sent to an address of the file.
  */
 export function connectionIn(service: ServiceSpec | undefined, env: Environment, issues: IssueList): ConnectOptions | undefined {
   const isOfFile = service?.base_url !== undefined || service?.auth !== undefined;

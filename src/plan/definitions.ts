@@ -3,7 +3,7 @@ import { customSinkOf, sinks, type CustomSink, type SinkDefinition } from '../si
 import { customStepOf, loadSteps, type CustomStep, type StepDefinition } from '../steps/index.js';
 import type { Environment } from './references.js';
 
-/** What a pipeline file can contain in addition to what leadstream provides. */
+/** Extensions that a pipeline file can use. */
 export interface Extensions {
   /** Results of `defineStep`. Default: none. */
   readonly steps?: readonly CustomStep[] | undefined;
@@ -15,19 +15,19 @@ export interface Extensions {
 export interface LoadOptions extends Extensions {
   /** Default `process.env`. */
   readonly env?: Environment;
-  /** Values that replace those of the file, for example `{ 'service.limit': '100' }`. Not under `service.auth`. */
+  /** Values that replace the file's, for example `{ 'service.limit': '100' }`. Not under `service.auth`. */
   readonly set?: Readonly<Record<string, string>>;
   /** Folder that the path of the pipeline file resolves against. Default: the working directory. */
   readonly cwd?: string;
   /** Folder that relative paths in the file resolve against. Default: `cwd`. */
   readonly baseDir?: string;
-  /** State folder of the runs, which must not contain any output; relative to `baseDir`. Default: checked by the run. */
+  /** State folder of the runs, which must not contain outputs; relative to `baseDir`. Default: checked by the run. */
   readonly stateDir?: string;
 }
 
 export type Definitions = Awaited<ReturnType<typeof definitionsWith>>;
 
-/** @throws {LeadstreamError} `E_USAGE` for a name that is taken, and for anything that `defineStep` or `defineSink` did not return. */
+/** @throws {LeadstreamError} `E_USAGE` for a name that is taken, and for what `defineStep` or `defineSink` did not return. */
 export async function definitionsWith(own: Extensions) {
   return {
     steps: merged<StepDefinition>('step', await loadSteps(), own.steps ?? [], customStepOf),
@@ -35,9 +35,9 @@ export async function definitionsWith(own: Extensions) {
   };
 }
 
-/** Returns the steps and sinks exported by a module, also by a CommonJS one, or in an object. */
+/** Returns the steps and sinks that a module exports, also a CommonJS one, or one in an object. */
 export function extensionsOf(module: object): Extensions {
-  // The same value may be exported by two names.
+  // A module may export the same value under two names.
   const exported = new Set<unknown>(
     Object.values(module).flatMap((value: unknown): unknown[] => [value, ...Object.values<unknown>(Object.assign({}, value))]),
   );

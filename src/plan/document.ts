@@ -22,9 +22,9 @@ export interface SpecDocument {
   readonly file: string;
   readonly value: unknown;
   readonly overridden: readonly Path[];
-  /** Returns whether a scalar is written without quotes, and not as a block. */
+  /** Returns whether a scalar is neither quoted nor a block. */
   isPlain(path: Path): boolean;
-  /** Returns the position, from 1, of a value, or of its key with `onKey`; if there is none, that of its nearest parent. */
+  /** Returns the position, from 1, of a value, or with `onKey` of its key; that of its nearest parent if there is none. */
   locate(path: Path, onKey?: boolean): Position;
 }
 
@@ -34,9 +34,8 @@ interface Position {
 }
 
 /**
- * Parses YAML: one specification per document, which inherits what the first one has under `defaults`. Scalars remain text: `0123`, `yes` and `null` are
- * names here, and a schema decides what is a number.
- *
+ * Parses YAML: one specification per document, which inherits the `defaults` of the first. Scalars remain text: `0123`, `yes` and `null`
+ * are names here, and a schema decides what is a number.
  * @param overrides Values that replace those of every pipeline, by path; `undefined` removes one.
  * @returns The value of `defaults`, and at least one pipeline.
  * @throws {SpecError} `E_SPEC_YAML`, with the first error, and for a file without a pipeline; `E_SPEC_INVALID` for misplaced defaults.
@@ -96,7 +95,7 @@ const maxLength = 2 ** 20;
 const maxDepth = 64;
 const tooDeep = { offset: 0, message: `lists and maps are nested more than ${maxDepth} levels deep` };
 
-/** @returns The documents, and the first problem: later ones are mostly its consequences. */
+/** @returns The documents, and the first problem: later ones mostly follow from it. */
 function parse(text: string, lines: LineCounter): { readonly parsed: readonly Document[]; readonly trouble: Trouble | undefined } {
   if (text.length > maxLength)
     return { parsed: [], trouble: { offset: 0, message: 'a pipeline file may be at most 1 MB; is this the right file?' } };
@@ -112,11 +111,11 @@ function parse(text: string, lines: LineCounter): { readonly parsed: readonly Do
 }
 
 const notAccepted = 'anchors, aliases, tags and directives are not accepted; a value that begins with &, *, ! or % needs quotes';
-/** The parser's own words would contain the value. */
+/** The parser's messages would quote the value. */
 const refusedCodes = ['BAD_ALIAS', 'BAD_DIRECTIVE', 'TAG_RESOLVE_FAILED'];
 
 function invalid(text: string, { code, message, pos: [offset] }: YAMLError): Trouble {
-  // Where the stack overflows depends on the version of Node.
+  // The stack overflows at a depth that depends on the version of Node.
   if (code === 'RESOURCE_EXHAUSTION') return tooDeep;
   const [line = ''] = text.slice(text.lastIndexOf('\n', offset - 1) + 1).split('\n');
   const isReference = /^[^"'#]*(?:\$\{|\{\{)/.test(line);
@@ -157,7 +156,7 @@ function offsetOf(document: Document, path: Path = [], onKey = false): number {
   for (let depth = path.length; depth > 0; depth -= 1) {
     const node = document.getIn(path.slice(0, depth), true);
     const key = keyNode(document, path.slice(0, depth));
-    // An empty value has its range after the colon, so the position of its key is more helpful.
+    // The range of an empty value is after the colon, so its key is the better position.
     const isEmptyValue = isScalar(node) && node.range && node.range[0] === node.range[1];
     const found = isEmptyValue || (onKey && depth === path.length) ? (key ?? node) : (node ?? key);
     if (isNode(found) && found.range) return found.range[0];
@@ -191,7 +190,7 @@ function misplacedDefaults(document: Document, index: number): readonly Trouble[
   return others.map((name) => trouble(['defaults', name], unknownName('key', name, inheritedKeys)));
 }
 
-/** Copies values of `defaults` into a map, key by key. Its own values take precedence, its account as a whole, and null excludes one. */
+/** Copies `defaults` into a map, by key. The map's own values take precedence, its account as a whole, and null excludes a key. */
 function inherit(own: YAMLMap, from: YAMLMap, at: readonly string[]): void {
   for (const pair of from.items) {
     if (!isScalar(pair.key)) continue;
@@ -203,7 +202,7 @@ function inherit(own: YAMLMap, from: YAMLMap, at: readonly string[]): void {
   }
 }
 
-/** Returns whether a node is null. Scalars are read as texts, and one in quotes is meant as text. */
+/** Returns whether a node is null. Scalars are parsed as texts; a quoted one is text. */
 function isNothing(node: unknown): boolean {
   return isScalar(node) && node.type === 'PLAIN' && ['null', '~', '', null].some((nothing) => node.value === nothing);
 }

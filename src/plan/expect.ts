@@ -8,7 +8,7 @@ import type { Path } from './document.js';
 import type { Problem } from './issues.js';
 import { exceeds, part, percent, share, tolerance, written, type Tolerance } from './units.js';
 
-/** Default for how much smaller the lists of the service may be than in the last run. */
+/** By how much the service's lists may shrink since the last run, by default. */
 export const defaultReadShrink = 0.5;
 
 const someName = schema((z) => z.string().min(1));
@@ -42,12 +42,12 @@ export const expectShape = schema((z) =>
   }),
 );
 
-/** The expectations of a pipeline about its rows before it publishes them. */
+/** What a pipeline expects of its rows before it publishes them. */
 export type Expect = Readonly<z.output<ReturnType<typeof expectShape>>>;
 
 /**
- * A gate that a file sets: of the rows that leave the last step, of what a run writes compared with the last one, or of what it reads, which applies even if
- * it is not set, so the run evaluates it.
+ * A gate of a file: on the rows that leave the last step, on what a run writes compared with the last one, or on what it reads, which the
+ * run evaluates even if it is not set.
  */
 type ExpectGate = {
   readonly name: keyof Expect;
@@ -76,7 +76,7 @@ export interface Gate {
   /** Name in files and reports, below `expect`. */
   readonly gate: string;
   observe(batch: RecordBatch): void;
-  /** Describes why it refuses the rows, if it does. @param rows Number of all rows seen. */
+  /** Describes why it refuses the rows, if it does. @param rows All rows seen. */
   refuse(rows: number): string | undefined;
 }
 
@@ -127,7 +127,7 @@ function keysIn(value: Readonly<Record<string, unknown>>): readonly Named[] {
   return Object.keys(value).map((name) => ({ name, path: [name], onKey: true }));
 }
 
-/** Reports columns named by `expect` that do not leave the last step, and lists that are not read; what is unknown is not checked. */
+/** Reports columns in `expect` that do not leave the last step, and lists that are not read; unknown ones are not checked. */
 export function checkExpect(
   expect: Expect,
   known: { readonly columns: readonly Column[] | undefined; readonly reads: readonly string[] | undefined },
@@ -194,7 +194,7 @@ function checkUnique(names: readonly string[]): Gate {
   };
 }
 
-/** Counts values that are not accepted. It shows words of plain columns only: a URL may contain an address. */
+/** Counts values that are not accepted. It shows only words in plain columns: a URL may contain an address. */
 function checkValues(name: string, accepted: readonly string[], columns: readonly Column[]): Gate {
   const column = columns.find((each) => each.name === name);
   const type = column?.type ?? 'text';
@@ -225,5 +225,5 @@ function checkValues(name: string, accepted: readonly string[], columns: readonl
   };
 }
 
-/** Matches what could be a code word, such as a status, but no email address or URL. */
+/** Matches what may be a code word, such as a status, but no email address or URL. */
 const isWord = /^[\p{L}\p{N}][\p{L}\p{N} _.-]{0,39}$/u;

@@ -7,7 +7,7 @@ import type { Pipeline } from './pipeline.js';
 import { writtenColumns } from './plan.js';
 import { written } from './units.js';
 
-/** The plan of a pipeline; plain data without credentials. */
+/** The plan of a pipeline, without credentials. */
 export type Explanation = ReturnType<typeof explainPipeline>;
 
 export function explainPipeline(pipeline: Pipeline) {
@@ -46,13 +46,13 @@ export function explainPipeline(pipeline: Pipeline) {
       return { at, prints, path, adds, folders, columns: columns.map((column) => ({ name: column.name, type: column.type })) };
     }),
     rejects: { path: rejects.path, max: 'share' in rejects.max ? written(rejects.max) : amountOf(rejects.max.rows, 'row') },
-    /** What each commits by itself, in this order, before the files of this machine do together. */
+    /** Outputs that commit by themselves, in this order, before the files of this machine commit together. */
     alone: outputs.flatMap(({ path, alone }) => (alone ? [path] : [])),
     together: outputs.flatMap(({ path, alone }) => (alone ? [] : [path])),
   };
 }
 
-/** The type is that after a cast; unless `cast`, the values are still text. */
+/** The type applies after a cast; unless `cast`, the values are still text. */
 function explained({ name, type, cast, sensitivity }: Column) {
   return { name, type, cast, sensitivity };
 }

@@ -37,11 +37,11 @@ export function hooksOf(
   return Object.fromEntries(found);
 }
 
-/** Returns the parts of hooks that must not be shown: their addresses, and everything in them except the host. */
+/** Returns what must not be shown of hooks: their addresses, and all parts of these except the host. */
 export function hookSecrets(hooks: Hooks): readonly string[] {
   return Object.values(hooks).flatMap(({ url }) => {
     const { username, password, pathname, search } = new URL(url);
-    // Shorter parts of a path are words rather than tokens.
+    // Shorter parts of a path are words, not tokens.
     const tokens = pathname.split('/').filter((part) => part.length >= 16);
     return [url, pathname + search, ...tokens, username, password].filter((part) => part !== '');
   });

@@ -3,7 +3,7 @@ import type { Redactor, SpecError, SpecIssue, Warning } from '../core/index.js';
 import { getIn, schemaProblems, setIn } from '../options/index.js';
 import type { Path, SpecDocument } from './document.js';
 
-/** Receives a problem of the file: of a value, or with `onKey` of its key. */
+/** Receives a problem of a value, or with `onKey` of its key. */
 export type Problem = (path: Path, message: string, onKey?: boolean) => void;
 
 export interface Issue extends SpecIssue {
@@ -13,7 +13,7 @@ export interface Issue extends SpecIssue {
 export class IssueList {
   readonly all: Issue[] = [];
   readonly warnings: (Issue & Warning)[] = [];
-  /** Paths of the values whose references cannot be resolved. Neither these nor what depends on them is checked. */
+  /** Paths of the values with unresolved references. They and what depends on them are not checked. */
   readonly unknown: Path[] = [];
   readonly unset: string[] = [];
 
@@ -28,7 +28,7 @@ export class IssueList {
     if (onKey === true || !this.#isUnknown(path)) this.#add('E_SPEC_INVALID', path, message, onKey);
   };
 
-  /** Adds a problem of a reference, which leaves the value unknown. */
+  /** Adds a problem of a reference, whose value is then unknown. */
   readonly referenceProblem: Problem = (path, message, onKey) => {
     this.#unresolved(path);
     this.#add('E_SPEC_REFERENCE', path, message, onKey);
@@ -44,7 +44,7 @@ export class IssueList {
     if (!this.#isUnknown(path)) this.warnings.push({ code, message: this.redact(message), ...this.document.locate(path) });
   };
 
-  /** What the environment lacks for the document as a whole leaves all of its values known. */
+  /** What the environment lacks for the whole document leaves its values known. */
   #unresolved(path: Path): void {
     if (path.length > 0) this.unknown.push(path);
   }
@@ -55,7 +55,7 @@ export class IssueList {
     this.all.push({ code, message: redacted, ...this.document.locate(path, onKey) });
   }
 
-  /** Returns whether what is said of a value depends on an unknown one: itself, one below it, or one that it is part of. */
+  /** Returns whether a value is unknown, or one below it or above it. */
   #isUnknown(path: Path): boolean {
     return this.unknown.some((each) => isWithin(path, each) || (path.length > 0 && isWithin(each, path)));
   }
@@ -67,7 +67,7 @@ function isWithin(inner: Path, outer: Path): boolean {
 
 type ZodIssue = z.core.$ZodIssue;
 
-/** Converts text where the schema requires a number or boolean. @returns `undefined` for an invalid value. */
+/** Converts text where a schema requires a number or boolean. @returns `undefined` for an invalid value. */
 export function validated<T>(schema: z.ZodType<T>, value: unknown, at: Path, problem: Problem): T | undefined {
   const spelled = spelledOut(schema, value);
   const result = schema.safeParse(spelled);

@@ -37,11 +37,11 @@ export function schemaWith(steps: StepDefinitions): object {
     },
   };
   const inherited = Object.entries<JsonSchema>(pipeline.properties).filter(([key]) => inheritedKeys.includes(key));
-  // null excludes what is inherited from the defaults.
+  // null excludes what the defaults would add.
   const orNull = inherited.map(([key, { description, ...given }]) => {
     return [key, { ...(description !== undefined && { description }), anyOf: [given, { type: 'null' }] }] as const;
   });
-  // A document of a file is a pipeline, or the defaults of those after it.
+  // A document is a pipeline, or the defaults of those after it.
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'leadstream pipeline',

@@ -11,14 +11,14 @@ import type { LoadOptions } from './definitions.js';
 import type { Pipeline } from './pipeline.js';
 import { collideAcrossRuns } from './plan.js';
 
-/** A pipeline file: its path, or its text with a name for messages. */
+/** A pipeline file: its path, or its text and a name for messages. */
 export type PipelineFile = string | { readonly text: string; readonly file: string };
 
 /**
  * Loads and checks a pipeline file that contains one pipeline.
  *
- * @throws {SpecError} With every problem of the file, each with its position; also if it contains several pipelines.
- * @throws {LeadstreamError} `E_USAGE` for custom steps or sinks whose names are taken; this also applies to the functions below.
+ * @throws {SpecError} With all problems of the file and their positions; also if it contains several pipelines.
+ * @throws {LeadstreamError} `E_USAGE` for custom steps or sinks whose names are taken, as in the functions below.
  *
  * @example
  * const report = await runPipeline(await loadPipeline('pipelines/leads-enriched.yaml', { set: { 'service.limit': '100' } }));
@@ -34,7 +34,7 @@ export async function loadPipeline(file: PipelineFile, options: LoadOptions = {}
  * Loads and checks a pipeline file that contains one or more pipelines, as YAML documents separated by `---`.
  *
  * @returns At least one, in the order of the file.
- * @throws {SpecError} With every problem of every document, each with its position.
+ * @throws {SpecError} With all problems of all documents and their positions.
  *
  * @example
  * for (const each of await loadPipelines('pipelines/nightly-export.yaml')) await runPipeline(each);
@@ -48,19 +48,19 @@ export async function loadPipelines(given: PipelineFile, options: LoadOptions = 
   return sound;
 }
 
-/** Loads the collections declared in all documents of a file, ignoring everything else in them. @throws {SpecError} */
+/** Loads the collections that a file declares, and ignores everything else in it. @throws {SpecError} */
 export async function loadCollections(file: string, options: LoadOptions = {}): Promise<readonly Collection[]> {
   const { collectionsIn } = await loadCheck();
   return collectionsIn(await fileText(file, options), file, options);
 }
 
-/** Returns whether a run would overwrite a file, or a folder that contains it. @param file Absolute path. */
+/** Returns whether a run would overwrite a file or a folder that contains it. @param file Absolute path. */
 export function writesOver({ plan, rejects }: Pick<Pipeline, 'plan' | 'rejects'>, file: string): boolean {
   const paths = [...plan.sinks.map(({ output }) => output), rejects.path];
   return paths.some((path) => path !== undefined && collideAcrossRuns(path, file));
 }
 
-/** Loads what only pipeline files need, including YAML and CEL, on first use. */
+/** Loads what only pipeline files need, such as YAML and CEL, on first use. */
 export function loadCheck() {
   return import('./check.js');
 }
@@ -102,11 +102,11 @@ export interface Finding {
   readonly column: number;
 }
 
-/** A pipeline of a file, as far as it can be determined. */
+/** A pipeline of a file, as far as it is known. */
 export interface LintedPipeline {
-  /** As written in the file, if references in it are not set. */
+  /** As written in the file, if its references are not set. */
   readonly name: string;
-  /** The names of the collection that it reads, of its steps and of its sinks. */
+  /** The names of its collection, steps and sinks. */
   readonly from: string;
   readonly steps: readonly string[];
   readonly to: readonly string[];
@@ -116,12 +116,11 @@ export interface LintedPipeline {
 
 /** The result of checking a pipeline file. */
 export interface LintResult {
-  /** Whether there are no errors. */
   readonly ok: boolean;
   /** Errors and warnings, in the order of the file. */
   readonly findings: readonly Finding[];
   readonly pipelines: readonly LintedPipeline[];
-  /** References of the file that are not set: names of variables, and `file:PATH`. */
+  /** Unset references of the file: names of variables, and `file:PATH`. */
   readonly unset: readonly string[];
 }
 
@@ -134,7 +133,7 @@ export interface LintOptions extends LoadOptions {
 }
 
 /**
- * Checks a pipeline file without running it, even if the credentials are not available. Problems of the file are in the result.
+ * Checks a pipeline file without running it, also without credentials. Problems of the file are in the result.
  *
  * @throws {LeadstreamError} `E_USAGE` for custom steps or sinks whose names are taken.
  *
@@ -162,7 +161,7 @@ export async function lintPipelines(file: string, options: LintOptions = {}): Pr
 }
 
 function linted({ document: { value }, issues, name, plan }: Checked): readonly LintedPipeline[] {
-  // A name that is valid as written is unknown if its references are not set.
+  // A valid name with unset references is unknown.
   const written = issues.all.length === 0 ? getIn(value, ['name']) : undefined;
   const known = name ?? (typeof written === 'string' ? written : undefined);
   if (known === undefined || plan === undefined) return [];

@@ -21,23 +21,23 @@ export interface Pipeline {
   readonly connection: ConnectOptions;
   /** The value of `service` as written in the file, with references instead of values. */
   readonly service: Readonly<Record<string, unknown>>;
-  /** Credential-like columns of the collection to include anyway. */
+  /** Secret columns of the collection to include. */
   readonly reveal: readonly string[];
   readonly onError: OnError;
-  /** For the list of the collection; a join has its own. */
+  /** For the collection's list; a join has its own. */
   readonly onDuplicateKey: OnDuplicateKey | undefined;
   readonly rejects: RejectsPlan;
-  /** How outputs on stores are reached; what is absent comes from the environment. */
+  /** How stores are reached; the environment has the rest. */
   readonly store: PipelineShape['store'];
-  /** The tables that are published together with its own. */
+  /** The tables published together with its own. */
   readonly together: Together | undefined;
   readonly expect: Expect | undefined;
-  /** What happens if columns differ from those of the last run. */
+  /** What happens if columns differ from the last run's. */
   readonly schema: 'evolve' | 'freeze';
   /** What happens to undeclared fields that first appear after page 1. */
   readonly onNewField: 'next_run' | 'restart';
   readonly consistency: { readonly mode: ConsistencyMode; readonly maxPasses: number | undefined; readonly allowUnstable: boolean };
-  /** Age from which spooled pages are not used; `undefined` if none are spooled. */
+  /** Age at which spooled pages expire; `undefined` for no spool. */
   readonly spoolMaxAgeMs: number | undefined;
   readonly deadlineMs: number | undefined;
   /** Key of `mask: hmac`, from the environment. */
@@ -45,21 +45,20 @@ export interface Pipeline {
   readonly hooks: Hooks;
   /** Folder that relative paths resolve against. */
   readonly baseDir: string;
-  /** SHA-256 over the specification without credentials, in hexadecimal. */
+  /** SHA-256 of the specification without credentials, in hexadecimal. */
   readonly fingerprint: string;
-  /** What in the file is valid but probably unintended; each message starts with its position. */
+  /** What is valid but probably not intended; each message starts with its position in the file. */
   readonly warnings: readonly Warning[];
-  /** Values that must never be shown. */
   readonly secrets: readonly string[];
 }
 
-/** The gate on rejected rows and their file, according to the pipeline file. */
+/** The gate on rejected rows, and their file. */
 export interface RejectsPlan {
-  /** Absolute path of the file, with placeholders for day and run id; `undefined` if rejects are only counted. */
+  /** Absolute path with placeholders for day and run id; `undefined` if rejects are only counted. */
   readonly path: string | undefined;
   pathOf(names: PathNames): string | undefined;
   readonly max: Tolerance;
-  /** Whether the file contains the rows themselves, with all their personal values. */
+  /** Whether the file contains the rows, with all personal values. */
   readonly rows: boolean;
 }
 
@@ -97,7 +96,7 @@ export function pipelineOf(
       secretKeyOf(connection.auth).value,
       ...proxySecrets(connection.proxy),
       ...hookSecrets(hooks),
-      // Of client credentials, `id:secret`, the secret alone as well.
+      // Client credentials, `id:secret`, hide the secret by itself, too.
       ...sinkCredentials(resolved).flatMap((text) => [text, text.slice(text.indexOf(':') + 1)]),
       ...secretVariables.map((name) => env[name] ?? ''),
     ],
@@ -124,7 +123,7 @@ export function keyOriginOf({ service, connection: { auth } }: Pick<Pipeline, 's
   return `${field} is from ${typeof reference === 'string' ? reference : `LEADSTREAM_${field.toUpperCase()}`}`;
 }
 
-/** @throws {LeadstreamError} `E_USAGE` for anything that is not a pipeline, such as a promise of one. */
+/** @throws {LeadstreamError} `E_USAGE` for anything but a pipeline, such as a promise of one. */
 export function checkPipeline(at: string, pipeline: unknown): void {
   if (typeof pipeline === 'object' && pipeline !== null && 'plan' in pipeline) return;
   const remedy = 'the first argument must be a pipeline, like await loadPipeline(file)';

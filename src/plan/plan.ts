@@ -22,18 +22,18 @@ export interface PlannedSink {
   readonly index: number;
   readonly definition: SinkDefinition;
   readonly config: unknown;
-  /** Absolute path that is published, with placeholders for day and run id. */
+  /** Absolute path of the output, with placeholders for day and run id. */
   readonly output: string | undefined;
 }
 
 export interface Plan {
   readonly collection: Collection;
   readonly collections: Registry;
-  /** Everything that is read: the collection, and the other sides of joins. */
+  /** All lists that are read: the collection, and the other sides of joins. */
   readonly reads: readonly string[];
   readonly steps: readonly PlannedStep[];
   readonly sinks: readonly PlannedSink[];
-  /** The step that ends the read when it has its rows: a limit with no blocking step before it. */
+  /** The step that ends the read when it has its rows: a limit without a blocking step before it. */
   readonly stoppedBy: PlannedStep | undefined;
   /** Returns the columns that leave the last step, including undeclared ones of the source. */
   columns(undeclared?: readonly Column[]): readonly Column[];
@@ -91,13 +91,13 @@ function bindEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(
     problem(path, message, true);
     return undefined;
   }
-  // A custom step or sink receives numbers, flags and `null`, others the texts of the file.
+  // A custom step or sink gets numbers, flags and `null`, others get the file's texts.
   const value = definition.version === undefined ? entry[name] : typedScalars(entry[name], path, isPlain);
   const config = validated<unknown>(definition.config(), value, path, problem);
   return config === undefined ? undefined : { at: `${list}[${index}] ${name}`, definition, config };
 }
 
-/** Checks steps and sinks against the fields available at each of them. Nothing is reported where the fields depend on an unknown value. */
+/** Checks steps and sinks against the fields that reach them. Nothing is reported where these depend on an unknown value. */
 export async function planPipeline(
   { from, reveal = [], expect }: ChainShape,
   { steps: bound, sinks }: Chain,
@@ -116,7 +116,7 @@ export async function planPipeline(
   const steps = bound.flatMap((step, index) => (step ? [{ ...step, input: itemAt(arriving, index) }] : []));
   const reads = [...new Set([collection.name, ...steps.flatMap(({ definition, config }) => definition.reads?.(config) ?? [])])];
   const stoppedBy = stopOf(steps);
-  // A list whose name is unknown may be any.
+  // A list with an unknown name may be any list.
   const areListsKnown = steps.length === bound.length && reads.every((name) => Object.hasOwn(collections, name));
   if (expect) {
     refuseLimits(expect, stoppedBy, problem);
@@ -129,18 +129,18 @@ export async function planPipeline(
     if (!isOpen) definition.check?.(config, leaving, plan);
   }
 
-  // The name of a dropped column remains taken: an unknown field of that name is left out.
+  // A dropped column keeps its name: an unknown field of that name is left out.
   const used = new Set(arriving.flat().map(({ name }) => name.toLowerCase()));
   const columns: Plan['columns'] = (undeclared = []) =>
     followed(bound, setting, [...declared, ...undeclared.filter(({ name }) => !used.has(name.toLowerCase()))]).leaving;
   const last = arriving.findIndex((each, index) => index > 0 && each.length === 0) - 1;
-  // Undeclared fields may be all that a pipeline is for.
+  // A pipeline may exist only for its undeclared fields.
   if (known === Infinity && last >= 0 && columns([undeclaredColumn('undeclared')]).length === 0)
     problem(['steps', last, itemAt(steps, last).definition.name], 'no column is left after this step; keep at least one', true);
   return { collection, collections, reads, steps, sinks, stoppedBy, columns };
 }
 
-/** Returns how many of the first steps no unknown value affects; Infinity for all of them. */
+/** Returns how many of the first steps do not depend on unknown values; Infinity for all. */
 function knownSteps(steps: Chain['steps'], unknown: readonly Path[]): number {
   if (unknown.some(([key]) => key === 'from' || key === 'reveal' || key === 'collections')) return 0;
   const first = steps.findIndex((step, index) => {
@@ -202,14 +202,14 @@ function refuseLimits(expect: Expect, stop: PlannedStep | undefined, problem: Pr
       );
 }
 
-/** Returns whether writing one absolute path would write over or into the other, on any day and through any links. `undefined` is stdout. */
+/** Returns whether writing one absolute path would write over or into the other, on any day, through any links. stdout is `undefined`. */
 export function collide(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   const days = ['2000-01-01', ...[a, b].flatMap((path) => path.match(/\d{4}-\d{2}-\d{2}/g) ?? [])];
   return days.some((day) => overlap(a.replaceAll(dayTemplate, day), b.replaceAll(dayTemplate, day)));
 }
 
-/** Returns whether the same is true of different runs: no two have the same id. */
+/** Returns the same for two runs, which never have the same id. */
 export function collideAcrossRuns(a: string | undefined, b: string | undefined): boolean {
   return !(a?.includes(runTemplate) && b?.includes(runTemplate)) && collide(a, b);
 }
@@ -218,7 +218,7 @@ export function unfilled(pipeline: string): PathNames {
   return { pipeline, 'run.date': dayTemplate, 'run.id': runTemplate };
 }
 
-/** Converts `true`, `false`, `null` (also if empty) and numbers in JSON notation, unless they are quoted or would lose digits. */
+/** Converts `true`, `false`, `null` (also an empty value) and JSON numbers, unless they are quoted or would lose digits. */
 function typedScalars(value: unknown, path: Path, isPlain: (path: Path) => boolean): unknown {
   if (typeof value === 'string') return isPlain(path) ? scalarOf(value) : value;
   if (Array.isArray(value)) return value.map((item, index) => typedScalars(item, [...path, index], isPlain));

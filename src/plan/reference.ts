@@ -97,7 +97,7 @@ function section({ name, summary, config, examples }: Definition, list: 'steps' 
   return [`### ${name}`, summary, ...formsOf(schema), `\`\`\`yaml\n${example}\`\`\``];
 }
 
-/** Describes the value under a name: a map of keys, a scalar, or either. */
+/** Describes the value of a key: a map, a scalar, or either. */
 function formsOf(schema: JsonSchema): readonly string[] {
   if (schema.properties) return [keyTable(schema)];
   const map = schema.anyOf?.find(({ properties }) => properties !== undefined);

@@ -10,13 +10,12 @@ const reference = /\$\$\{|\$\{([^}]*)\}/g;
 const parts = /^(?:file:([\s\S]+)|([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?)$/;
 
 /**
- * The references in all documents of a file: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`; `$${` is a
- * literal `${`. Inserted values are not searched for references again.
+ * The references in a file's documents: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`; `$${` is a literal
+ * `${`. Inserted values are not searched for references.
  *
- * Under `service.auth`, for a `webhook`, and as token or credential of a `catalog`, only a single reference without a default is accepted,
- * so that no key is in a file. Everywhere else credentials are refused, however they get there: what these places name, in any of the
- * documents, and the variables that hold keys. Texts are not searched for withheld values that are not keys, such as a user id: these may
- * be small numbers.
+ * `service.auth`, a `webhook`, and token and credential of a `catalog` accept only a single reference without a default, so that no key is
+ * in a file. All other places refuse credentials, in any document: what those places refer to, and the variables that hold keys. Texts are
+ * not searched for values that are no keys, such as a user id, which may be a small number.
  */
 export class References {
   /** References to credentials: a variable by its name, a file by its absolute path. */
@@ -36,7 +35,7 @@ export class References {
       const isKey = path[0] !== 'service' || privacyAt(path.slice(2)) === 'secret';
       if (isKey) values.push((found.kind === 'file' ? from.read(found.name) : from.env[found.name]) ?? '');
     }
-    // A shorter value is not a key, and would be found everywhere.
+    // A shorter value is not a key, and would match everywhere.
     this.#keys = values.filter((value) => value.length >= minSecretLength);
     this.redact = createRedactor(this.#keys);
   }
@@ -57,7 +56,7 @@ export class References {
   }
 
   #ordinary(text: string, issues: IssueList, path: Path): string {
-    // The rows of a test contain no references.
+    // A test's rows contain no references.
     const whole = path[0] === 'tests' ? text : this.#replaced(text, issues, path);
     return this.#isMisplaced(whole, issues, path) ? '[redacted]' : whole;
   }
@@ -111,7 +110,7 @@ export interface ReferenceSource {
   readonly env: Environment;
   /** Folder that the paths of `${file:…}` resolve against. */
   readonly baseDir: string;
-  /** Returns the content of a file without its last line end; `undefined` if it cannot be read. It is read once, as it may be a pipe. */
+  /** Returns the content of a file without its last line end; `undefined` if it is not readable. Read once, as it may be a pipe. */
   read(name: string): string | undefined;
 }
 
@@ -138,7 +137,7 @@ function referenceIn(text: string): { readonly kind: 'variable' | 'file'; readon
   return name === undefined ? undefined : { kind: 'variable', name };
 }
 
-/** Returns the credentials of sinks in a document: references, or their values if these are resolved. */
+/** Returns the credentials of a document's sinks: references, or their values once resolved. */
 export function sinkCredentials(document: unknown): readonly string[] {
   return textsIn(getIn(document, ['to']), ['to']).flatMap(({ path, text }) => (isSecret(path) ? [text] : []));
 }

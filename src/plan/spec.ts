@@ -11,7 +11,7 @@ import { isFault } from '../service/index.js';
 
 const name = schema((z) => z.string().min(1));
 
-/** The shape of `service.auth`. A wrong key is reported later, with where it comes from. */
+/** The shape of `service.auth`. The origin of a wrong key is reported later. */
 export const authShape = schema((z) => {
   const shape: z.ZodType = z.union(
     credentialForms.map(({ fields }) => {
@@ -20,7 +20,7 @@ export const authShape = schema((z) => {
     }),
     mustHaveForm,
   );
-  // They are the objects of the forms, which the type system cannot follow through the list of them.
+  // They are the objects of the forms, but the type system cannot follow the list of them.
   return (shape as z.ZodType<Credentials>)
     .optional()
     .describe(`${credentialForms.map(({ summary }) => summary).join(', or ')}. References only.`);
@@ -86,10 +86,10 @@ const service = schema((z) =>
 
 const spoolAge = '6h';
 
-/** Names that may also be used in paths. */
+/** Names that paths may contain, too. */
 export const pipelineName = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** Shape of a pipeline file. Steps and sinks are checked by their own definitions. */
+/** Shape of a pipeline file. The definitions of steps and sinks check these. */
 export const pipelineShape = schema((z) =>
   z.strictObject({
     name: z
@@ -190,7 +190,6 @@ function withNulls<T>(value: T): T | null {
   return value === 'null' ? null : value;
 }
 
-/** A file that a test expects. */
 export const expectedFileShape = schema((z) =>
   z.strictObject({
     rows: rows()
@@ -203,7 +202,6 @@ export const expectedFileShape = schema((z) =>
   }),
 );
 
-/** What a test expects of a run. */
 export const expectationShape = schema((z) =>
   z.strictObject({
     error: z.string().optional().describe('Code of the failure that ends the run, like E_GATE_EXPECT. Default: it publishes.'),
@@ -220,12 +218,11 @@ export const expectationShape = schema((z) =>
   }),
 );
 
-/** Returns the name of a count of the books in a file. */
+/** Returns the name of a count in a file's `books`. */
 export function bookName<C extends string>(count: C): C | 'beyond_limit' {
   return count === 'beyondLimit' ? 'beyond_limit' : count;
 }
 
-/** The schema of a test of a pipeline. */
 export const testShape = schema((z) =>
   z.strictObject({
     name: z.string().min(1).describe('What the test shows.'),

@@ -2,7 +2,6 @@ import { amount, compareShare, schema, shareIn } from '../core/index.js';
 
 const millisecondsPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** A text of a certain form, and what it stands for. */
 function textForm<T>(form: RegExp, problem: string, read: (text: string) => T) {
   return schema((z) => z.string().regex(form, problem).transform(read));
 }
@@ -12,7 +11,7 @@ export const duration = textForm(/^\d+(?:\.\d+)?(?:ms|s|m|h)$/, 'a duration is w
   return Number.parseFloat(text) * (millisecondsPer[text.replace(/[\d.]/g, '')] ?? 1);
 });
 
-/** Returns a duration as written in files, in the largest unit that results in a whole number. */
+/** Returns a duration as files have it, in the largest unit that gives a whole number. */
 export function writtenDuration(milliseconds: number): string {
   const [unit, length] = Object.entries(millisecondsPer).findLast(([, each]) => milliseconds % each === 0) ?? ['ms', 1];
   return `${milliseconds / length}${unit}`;
@@ -28,7 +27,7 @@ export const rate = textForm(/^[1-9]\d*\/[smh]$/, 'a rate is written like 20/s, 
 
 export type Tolerance = { readonly share: number } | { readonly rows: number };
 
-/** A share such as `1%` or a count of rows such as `100`. */
+/** A share such as `1%`, or a count of rows such as `100`. */
 export const tolerance = textForm(/^(?:\d+|(?:100|\d{1,2}(?:\.\d+)?)%)$/, 'must be written like 1% or 100', (text): Tolerance => {
   return text.endsWith('%') ? { share: shareIn(text) } : { rows: Number(text) };
 });
