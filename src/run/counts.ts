@@ -22,18 +22,17 @@ const outputCount = schema((z) =>
 const countsFile = schema((z) =>
   z.object({
     version: z.literal(1),
-    /** By list, account and service. */
     sources: z.record(z.string(), count()),
-    /** By path, with the rows of the lists that they were made from, by collection. */
+    /** By path; with the rows of the lists that they were made from, by collection. */
     outputs: z.record(z.string(), outputCount()),
-    /** Outputs that a run filled with a part of a list, so that nothing was counted. */
+    /** Outputs whose last run had a limit, so that nothing was counted. */
     parts: z.record(z.string(), z.object({ run: z.string() })).default({}),
   }),
 );
 
 type CountsFile = z.output<ReturnType<typeof countsFile>>;
 
-/** The counts of one run as they are stored: plain JSON. */
+/** The stored counts of one run: plain JSON. */
 export type RunCounts = Omit<CountsFile, 'version'>;
 
 export type Count = z.output<ReturnType<typeof count>>;
@@ -47,14 +46,14 @@ export class Counts {
   private constructor(
     private readonly path: string,
     private readonly run: string,
-    /** Of the lists of this run, as in the files, by collection. */
+    /** Of this run's lists, as in the files, by collection. */
     private readonly names: ReadonlyMap<string, string>,
     private readonly own: CountsFile,
-    /** Of other pipelines with this state folder. */
+    /** Of other pipelines in this state folder. */
     private readonly others: readonly CountsFile[],
   ) {}
 
-  /** Creates the folder if missing, private (0700). A file that cannot be read causes a warning, and is treated as missing. */
+  /** Creates the private (0700) folder if missing. An unreadable file causes a warning, and counts as missing. */
   static async open(
     folder: string,
     { pipeline, run, events }: { readonly pipeline: string; readonly run: string; readonly events: Events },
@@ -76,7 +75,7 @@ export class Counts {
     return new Counts(path, run, names, own, await Promise.all(files.map((name) => read(join(folder, name), events))));
   }
 
-  /** From the last run of this pipeline that read the list, or of any with this state folder. */
+  /** From the last run of this pipeline that read the list, otherwise of any with this state folder. */
   ofList(collection: string): Count | undefined {
     const name = this.#nameOf(collection);
     const others = this.others.flatMap(({ sources }) => sources[name] ?? []);
@@ -117,7 +116,7 @@ export class Counts {
   }
 }
 
-/** After recovery. Over a damaged file nothing is stored, so that the next run reports it. */
+/** After recovery. A damaged file stays, so that the next run reports it. */
 export async function keepRecovered(folder: string, { pipeline, runId, counts }: LoggedCommit): Promise<void> {
   const { data } = countsFile().omit({ version: true }).safeParse(counts);
   if (data === undefined || basename(pipeline) !== pipeline) return;
@@ -160,7 +159,7 @@ async function read(path: string, events: Events): Promise<CountsFile> {
   }
 }
 
-/** @throws If it cannot be read, or is damaged. A missing one is empty. */
+/** @throws If it is unreadable or damaged. A missing file is empty. */
 async function parsed(path: string): Promise<CountsFile> {
   const text = await readOwn(path);
   return text === undefined ? nothing : countsFile().parse(JSON.parse(text));

@@ -14,13 +14,13 @@ import { runObserved, type ObservedRun, type Observing, type Stage } from './obs
 interface ExplainRowOptions {
   /** Whether to show personal values and credentials instead of `***`. Default `false`. */
   readonly reveal?: boolean;
-  /** Maximum number of rows of the list to read, for a record without a single read and for a `dedupe`. Default 10,000. */
+  /** Rows of the list to read at most, for a record without a single read and for a `dedupe`. Default 10,000. */
   readonly scan?: number;
   readonly signal?: AbortSignal;
   readonly watch?: Watchers;
 }
 
-/** A field of a row. Values are texts, as in text formats; personal values and credentials are `***`, unless revealed. */
+/** A field of a row. Values are texts, as in text formats; personal values and credentials are `***` unless revealed. */
 export interface RowField {
   readonly name: string;
   readonly value: string | null;
@@ -28,9 +28,9 @@ export interface RowField {
 
 export interface RowPassage {
   readonly at: string;
-  /** `dropped`: by the step's own rule; `failed`: a run fails here; `not reached`: an earlier step removed the row, or depends on all rows. */
+  /** `dropped`: by the step's rule; `failed`: a run fails here; `not reached`: an earlier step removed the row, or depends on all rows. */
   readonly outcome: 'passed' | 'dropped' | 'rejected' | 'failed' | 'depends on all rows' | 'not reached';
-  /** Why it is rejected or fails, or what is unknown of a `dedupe`, in words. */
+  /** Why it is rejected or fails, or what a `dedupe` leaves unknown, in words. */
   readonly reason?: string | undefined;
   /** What the step counted, without zeros. */
   readonly counts: Readonly<Partial<Tally>>;
@@ -40,13 +40,12 @@ export interface RowPassage {
   readonly preferred?: readonly RowField[] | undefined;
 }
 
-/** The path of one record through the steps of a pipeline; plain data, except for a failure. */
+/** The path of a record through the steps of a pipeline; plain data, except for a failure. */
 export type RowExplanation = Awaited<ReturnType<typeof traceRow>>;
 
 /**
- * Explains what each step does to one record, and writes nothing. The record is fetched by a single read if the service has one, otherwise
- * from the list, which is also read for a `dedupe` by something else than the collection's key.
- *
+ * Explains what each step does to a record, and writes nothing. The record comes from a single read if the service has one, otherwise from
+ * the list, which is also read for a `dedupe` by anything but the collection's key.
  * @param key Values of the key of the collection, in the order of its columns.
  * @throws {LeadstreamError} `E_USAGE` for an invalid key, `E_ROW_NOT_FOUND`.
  */
@@ -93,12 +92,12 @@ export async function traceRow(pipeline: Pipeline, key: readonly string[], optio
     collection: name,
     record,
     steps,
-    /** The error that a run with this record fails with. */
+    /** The error of a run with this record. */
     failure: steps.some(({ preferred, outcome }) => preferred && outcome === 'dropped') ? undefined : failure,
   };
 }
 
-/** Returns whether one row does not tell what leaves a step. A sort passes the row, and leaves its place open. */
+/** Returns whether one row does not determine what leaves a step. A sort passes the row, and leaves its place open. */
 function dependsOnAll({ definition: { name, blocking = false, most } }: PlannedStep): boolean {
   return most !== undefined || (blocking && name !== 'sort');
 }
@@ -130,17 +129,17 @@ function given(rows: readonly Row[], { stop }: StepRuntime): Observable<Page> {
   return of(pageOf(1, batchFromRows(rows), { release: () => {} }));
 }
 
-/** If a `dedupe` removes rows of the record for others: those that stay, and one of the others; or why that is unknown, in words. */
+/** If a `dedupe` drops the record's rows for others: the rows that stay, and one of the others; or why that is unknown, in words. */
 interface Rival {
   readonly kept?: readonly Row[];
   readonly row?: Row | undefined;
   readonly unknown?: string;
 }
 
-/** A column that marks the rows of the record, which may become equal to rows of others. */
+/** A column that marks the record's rows, which may become equal to others. */
 const mark = 'rows of the record';
 
-/** Passes the first rows of the list through steps, the last a `dedupe`. @param ours The rows that leave it if there is no other. */
+/** Passes the list's first rows through steps, the last a `dedupe`. @param ours The rows that leave it without others. */
 async function rivalOf(
   ours: readonly Row[],
   record: Row,
@@ -156,7 +155,7 @@ async function rivalOf(
   };
   const { input = [] } = steps.at(-1) ?? {};
   const others = collection.key.map((name) => ({ ...ours[0], [input.find(({ source }) => source === name)?.name ?? mark]: 'another' }));
-  // The dedupe tells records apart by each column of their key.
+  // The dedupe distinguishes records by each column of their key.
   if ((await passing([...ours.slice(0, 1), ...others])).length > others.length) return {};
   const marked = map((page: Page) => {
     const batch = batchOf(page);
@@ -168,14 +167,14 @@ async function rivalOf(
   const { stages, failure } = await observe(marking, first);
   if (failure !== undefined) throw failure;
   const [arrived, left] = [itemAt(stages, steps.length - 1).rows, itemAt(stages, steps.length).rows];
-  // A mask may alter the mark, but not an empty text; steps of programs may drop it.
+  // A mask may alter the mark, but not an empty text; a program's steps may drop it.
   const isOurs = (row: Row) => (mark in row ? row[mark] !== '' : ours.some((our) => isSame(our, row)));
   if (!arrived.some(isOurs))
     return { unknown: `it is not among the first ${amountOf(scan, 'row')} of the list, so earlier rows with its key are unknown` };
   const kept = ours.filter((our) => left.some((row) => isOurs(row) && isSame(our, row)));
   const lost = ours.find((our) => !kept.includes(our));
   if (lost === undefined) return {};
-  // If it comes first, the row that was kept is dropped.
+  // If it comes first, the kept row is dropped.
   const [, ...rest] = await passing([lost, ...left]);
   return { kept, row: left.find((row, index) => !isSame(row, rest[index])) };
 }

@@ -5,7 +5,7 @@ import { writtenColumns, type Pipeline } from '../plan/index.js';
 import { Findings } from '../source/index.js';
 import type { FindingsReport } from './report.js';
 
-/** The columns of a run: fixed by what was read so far, and compared with what is read later. */
+/** The columns of a run: what was read so far fixes them, and what is read later is compared with them. */
 export class RunColumns {
   readonly #placed: readonly Column[];
 
@@ -24,13 +24,13 @@ export class RunColumns {
 
   /** The undeclared fields that have a column, then those that arrived too late for one. */
   get undeclared(): readonly Column[] {
-    // The late ones have no column yet, so that they can get their names together.
+    // Late ones have no column yet, so that they get their names together.
     const names = new Findings(this.pipeline.plan.collection);
     names.reserve(this.#placed, [...this.found.unknown.keys()]);
     return names.placed;
   }
 
-  /** The undeclared fields that arrived too late, and would otherwise have a column in an output. */
+  /** The undeclared fields that arrived too late for a column in an output. */
   get missed(): readonly Column[] {
     const { leaving } = this;
     const { plan } = this.pipeline;
@@ -40,7 +40,7 @@ export class RunColumns {
     });
   }
 
-  /** Of a part, nothing is missing. */
+  /** Nothing is missing from a partial read. */
   findings(partial: boolean): FindingsReport {
     return findingsOf(this.found, this.#late, partial ? [] : this.#gone);
   }
@@ -67,7 +67,7 @@ export class RunColumns {
     return this.undeclared.slice(this.#placed.length);
   }
 
-  /** Declared fields that no row has, if there are rows; withheld fields are not considered. */
+  /** Declared fields that no row has, if there are rows; withheld ones do not count. */
   get #gone(): readonly string[] {
     const { plan, reveal } = this.pipeline;
     const { present } = this.found;

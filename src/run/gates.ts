@@ -11,7 +11,7 @@ import type { Output } from './outputs.js';
 import type { Rejects } from './rejects.js';
 import type { GateResult, RunReport } from './report.js';
 
-/** Returns the paths of complete outputs that a run replaces or adds to, by the place of the sink. Of a file it is not known whether it is partial. */
+/** Returns the paths of complete outputs that a run replaces or adds to, by the place of the sink. A file may be partial. */
 export async function standingOutputs(
   opened: readonly Pick<Output, 'at' | 'sink' | 'earlier'>[],
   paths: readonly string[],
@@ -54,7 +54,7 @@ interface GateInput {
 
 type ListCount = ReturnType<Ledger['lists']>[number] & { readonly earlier: Count | undefined };
 
-/** Runs all checks between a read and its publication, even after a failure, so that all problems are reported together. */
+/** Runs all checks between a read and its publication, also after a failure, so that all problems are reported together. */
 export function evaluateGates(run: GateInput, warn: (warning: Warning) => void): readonly GateResult[] {
   const { pipeline, report, ledger, outputs, rejects, expectations, counts, allowShrink } = run;
   const reads = [{ at: report.collection, consistency: report.consistency }, ...ledger.sides];
@@ -91,7 +91,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   ];
 }
 
-/** Allows a run to publish, and warns of violations that an option overrides. @throws {GateError} All refusals, as one error. */
+/** Lets a run publish, and warns of violations that an option overrides. @throws {GateError} All refusals, as one error. */
 export function passGates(gates: readonly GateResult[], warn: (warning: Warning) => void): void {
   const violationsThat = (outcome: GateResult['outcome']) => gates.flatMap((gate) => (gate.outcome === outcome ? gate.violations : []));
   const refusal = GateError.of(violationsThat('refused'));
@@ -140,7 +140,7 @@ function refuseWarning({ code, message }: Warning): Violation {
   return { code: 'E_GATE_STRICT', message: `${code}: ${message}${once}` };
 }
 
-/** Publishing once in spite of these creates counts to compare with. */
+/** After publishing once in spite of these, later runs have counts to compare with. */
 const uncountedWarnings: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_GATE_BASELINE', 'W_SOURCE_EMPTY']);
 
 export type Expectations = ReturnType<typeof openExpectations>;
@@ -171,14 +171,14 @@ export function openExpectations(expect: Expect, columns: readonly Column[]) {
   };
 }
 
-/** Compares columns with those of the last manifest, if there is one. Fields that arrived too late for a column are as new as those of page 1. */
+/** Compares columns with the last manifest's, if there is one. Fields too late for a column are as new as those of page 1. */
 function refuseChanges({ pipeline, ledger, outputs }: GateInput): readonly Violation[] {
   const { undeclared } = ledger.columns;
   const columns = pipeline.plan.columns(undeclared);
   const originals = new Set(
     [...undeclared, ...outputs.flatMap(({ earlier }) => earlier?.undeclared ?? [])].map(({ original }) => original),
   );
-  // Columns of undeclared fields are compared by the names of the service, all others by their names.
+  // Columns of undeclared fields are compared by the service's names, others by their own.
   const keyOf = ({ name, original }: OutputColumn) => (originals.has(original) ? `original ${original}` : `name ${name}`);
   return outputs.flatMap(({ at, sink, earlier }): readonly Violation[] => {
     const changes = earlier ? changesOf(writtenColumns(sink, columns), earlier.columns, keyOf) : [];
@@ -206,7 +206,7 @@ function changesOf(
   return Object.entries(changes).flatMap(([what, names]) => (names.length === 0 ? [] : [`${what}: ${names.join(', ')}`]));
 }
 
-/** Warns where gates have nothing to compare with. A list that the run of an output did not read is new in the pipeline. */
+/** Warns where gates have nothing to compare with. A list that an output's run did not read is new in the pipeline. */
 function warnOfUnknown({ pipeline, report, standing, outputs, counts }: GateInput, lists: readonly ListCount[]): readonly Warning[] {
   const empty = lists.flatMap(({ name, rows, earlier }): readonly Warning[] => {
     const message = `${name}: no rows were read, and there is no earlier count to compare with`;
@@ -217,7 +217,7 @@ function warnOfUnknown({ pipeline, report, standing, outputs, counts }: GateInpu
   const isUncounted = lists.some(({ earlier }) => earlier === undefined);
   const unknown = outputs.flatMap((output) => {
     const path = standing.get(output.at);
-    // The manifest of a table records whether it is partial.
+    // A table's manifest records whether it is partial.
     const isPart = output.earlier === undefined && output.output !== undefined && counts?.isPart(output.output);
     if (path === undefined || isPart) return [];
     const isUnmeasured = isMeasured && measured(output, counts).earlier === undefined;
@@ -229,12 +229,12 @@ function warnOfUnknown({ pipeline, report, standing, outputs, counts }: GateInpu
   return [...empty, { code: 'W_GATE_BASELINE', message }];
 }
 
-/** A manifest counts before the state folder, unless it is of a partial run. */
+/** A manifest precedes the state folder, unless its run was partial. */
 function measured({ at, output, prepared, earlier }: Output, counts: Counts | undefined): Measured {
   return { at, total: prepared.total, earlier: (earlier?.partial ? undefined : earlier) ?? counts?.ofOutput(output) };
 }
 
-/** Returns the largest count of a list by the last run that read it and the runs of the outputs: a table may be older than the last run. */
+/** Returns the largest count of a list by the last run that read it and the outputs' runs: a table may be older than the last run. */
 function earlierOf(collection: string, { counts, outputs }: GateInput): Count | undefined {
   const made = outputs.flatMap((output) =>
     runsOf(output, counts).flatMap(({ run, reads: { [collection]: rows } }) => (rows === undefined ? [] : [{ rows, run }])),
@@ -246,7 +246,7 @@ function runsOf({ output, earlier }: Output, counts: Counts | undefined): readon
   return [counts?.ofOutput(output) ?? [], earlier ? { run: earlier.runId, reads: earlier.reads } : []].flat();
 }
 
-/** Warns of what steps remark, and of outputs without a row where rows were rejected. */
+/** Warns of what steps remark, and of outputs without rows where rows were rejected. */
 function warnOfEmptyResults({ pipeline, report, ledger }: GateInput, refused: boolean): readonly Warning[] {
   let left = report.read + report.consistency.repaired - report.consistency.duplicates;
   const remarks = ledger.steps.flatMap(({ step, tally }): readonly Warning[] => {
@@ -254,7 +254,7 @@ function warnOfEmptyResults({ pipeline, report, ledger }: GateInput, refused: bo
     const { expanded, groups, filtered, duplicates, beyondLimit, unmatched, rejected, grouped } = tally;
     left += expanded + groups - (filtered + duplicates + beyondLimit + unmatched + rejected + grouped);
     if (remark === undefined) return [];
-    // A gate, or an empty other side, already explains it.
+    // A gate or an empty other side explains it already.
     const isKnown =
       remark.code === 'W_STEP_EMPTY'
         ? pipeline.expect?.min_rows !== undefined

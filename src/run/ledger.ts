@@ -18,7 +18,7 @@ type Side = { readonly at: string; readonly collection: string; readonly finding
 /** The counts of a run, and what it knows about columns. */
 export class Ledger {
   readonly source: { pages: number; rows: number; readonly tally: Tally; readonly findings: Findings };
-  /** The other sides of joins; their rows as they arrived. */
+  /** The other sides of joins, with their rows as they arrived. */
   readonly sides: (Side & { readonly consistency: Consistency; rows: number })[] = [];
   readonly lookups: (Side & { readonly counts: LookupCounts })[] = [];
   readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally }[];
@@ -35,9 +35,8 @@ export class Ledger {
   }
 
   /**
-   * Before anything is read: undeclared fields keep the names that the last run gave them.
-   *
-   * @param found Those that have a column in this run wherever they first appear, by the service's name.
+   * Keeps the names that the last run gave undeclared fields; called before anything is read.
+   * @param found Fields with a column in this run wherever they first appear, by the service's name.
    */
   continue(earlier: readonly UndeclaredField[], found: readonly string[]): void {
     this.#earlier = earlier;
@@ -49,7 +48,7 @@ export class Ledger {
     this.source.rows += countOf(page);
   };
 
-  /** Fixes the columns of the rows, based on what was read so far. */
+  /** Fixes the columns of the rows by what was read so far. */
   readonly fixColumns = (): readonly Column[] => {
     this.#columns = new RunColumns(this.pipeline, this.source.findings, this.#earlier);
     return this.#columns.leaving;
@@ -60,7 +59,7 @@ export class Ledger {
     return this.#columns;
   }
 
-  /** `at`: what each was read as, the collection of the source or the step that joins it. */
+  /** `at`: what a list was read as, the collection or the step that joins it. */
   lists(partial: boolean) {
     const { name } = this.pipeline.plan.collection;
     const sides = this.sides.map(({ at, collection, rows, consistency }) => {
@@ -69,7 +68,7 @@ export class Ledger {
     return partial ? sides : [{ at: name, name, collection: name, rows: listed(this.source.rows, this.consistency) }, ...sides];
   }
 
-  /** By collection; one that is read both as the source and as a side counts as the source. */
+  /** By collection; one that is both the source and a side counts as the source. */
   reads(partial: boolean): Readonly<Record<string, number>> {
     const lists = this.lists(partial).map(({ collection, rows }) => [collection, rows] as const);
     return Object.fromEntries(lists.toReversed());
@@ -119,14 +118,13 @@ export class Ledger {
   }
 }
 
-/** The distinct rows of a list. */
 function listed(rows: number, { repaired, duplicates }: Consistency): number {
   return rows - duplicates + repaired;
 }
 
 function sumTallies(tallies: readonly Tally[]): Tally {
   const sum = emptyTally();
-  // All keys, so that nothing counted by a step is missing from the books.
+  // All keys, so that the books contain everything that steps count.
   const keys = Object.keys(sum) as (keyof Tally)[];
   for (const tally of tallies) for (const key of keys) sum[key] += tally[key];
   return sum;

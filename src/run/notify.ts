@@ -5,20 +5,20 @@ import { ClosedPipeError } from '../sinks/index.js';
 import { failedRunOf, type RunReport } from './report.js';
 import type { Run } from './start.js';
 
-/** How a run ended: with the report of what it published, or with the rejection of `runPipeline`. */
+/** How a run ended: the report of what it published, or the rejection of `runPipeline`. */
 export type RunEnd = { readonly report: RunReport } | { readonly failure: unknown };
 
-/** Time of an attempt, that once the run was stopped, and the pause between attempts. */
+/** Time of an attempt, of one after the run was stopped, and the pause between attempts. */
 const [attemptMs, stoppedMs, pauseMs] = [5_000, 2_000, 500];
 
-/** Sends counts, names and codes; no rows, messages, paths or credentials. A webhook that cannot be reached is a warning. */
+/** Sends counts, names and codes, but no rows, messages, paths or credentials. Only a warning if the webhook cannot be reached. */
 export async function notify({ pipeline, options, runId, startedAt, warnings, warn }: Run, end: RunEnd): Promise<void> {
   const { name, hooks, plan } = pipeline;
   const failure = 'failure' in end ? failureOf(end.failure) : undefined;
   const event = failure ? 'on_failure' : 'on_success';
   const hook = hooks[event];
   if (hook === undefined) return;
-  // If a run only prints, a reader that closes the pipe is not a failure.
+  // If a run only prints, a reader may close the pipe.
   if ('failure' in end && end.failure instanceof ClosedPipeError && plan.sinks.every(({ definition }) => definition.prints)) return;
   const { read = 0, sinks = [] } = ('failure' in end ? failedRunOf(end.failure) : end.report) ?? {};
   const written = failure ? {} : Object.fromEntries(sinks.map(({ at, books }) => [at, books.written]));

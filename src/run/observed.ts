@@ -8,12 +8,12 @@ import { PipelineRead } from './reading.js';
 import type { Rejects } from './rejects.js';
 import { Run } from './start.js';
 
-/** What enters the first step, or leaves a step. */
+/** What enters the first step or leaves a step. */
 export class Stage {
   readonly rows: Row[] = [];
   passed = 0;
   tally: Readonly<Tally> = emptyTally();
-  /** Why the step rejected a row: the first one. */
+  /** Why the step rejected its first rejected row. */
   fault: Fault | undefined;
   readonly #unplanned = new Set<string>();
 
@@ -23,7 +23,7 @@ export class Stage {
     private readonly wanted: number,
   ) {}
 
-  /** The columns declared at this point, and undeclared fields of the service. */
+  /** The declared columns at this point, and the service's undeclared fields. */
   get columns(): readonly Column[] {
     return [...this.planned, ...[...this.#unplanned].map((name) => undeclaredColumn(name))];
   }
@@ -38,11 +38,11 @@ export class Stage {
 
 export interface Observing {
   readonly steps: readonly PlannedStep[];
-  /** Number of rows to keep at each stage. */
+  /** Rows to keep at each stage. */
   readonly rows: number;
-  /** Opens what stands between the collection and the first step. */
+  /** Opens what precedes the first step. */
   begin(runtime: StepRuntime): Step;
-  /** Opens what stands behind the last step. */
+  /** Opens what follows the last step. */
   end?(runtime: StepRuntime): Step;
   readonly signal?: AbortSignal | undefined;
   readonly watch?: Watchers | undefined;
@@ -53,9 +53,8 @@ export type ObservedRun = Awaited<ReturnType<typeof runObserved>>;
 
 /**
  * Reads through a part of a pipeline and writes nothing: no sink is opened, nothing is spooled, and no gate refuses.
- *
- * @returns What enters the first step and then each step, and the error that ended it early, after some stages had rows.
- * @throws As `runPipeline`, if no row has been read yet.
+ * @returns What enters the first step and leaves each step, and the error that ended it early if some stages had rows.
+ * @throws As `runPipeline`, if no row has been read.
  */
 export async function runObserved(pipeline: Pipeline, { steps, rows, begin, end, signal, watch, now }: Observing) {
   const { name, plan } = pipeline;
@@ -92,7 +91,7 @@ export async function runObserved(pipeline: Pipeline, { steps, rows, begin, end,
   }
 }
 
-/** Creates a step that is not in a file. It must pass rows through unchanged. */
+/** Creates a step that is not in the file. It must pass rows unchanged. */
 export function extraStep(at: string, open: (runtime: StepRuntime) => Step): PlannedStep {
   const definition: StepDefinition = {
     ...{ name: at, summary: '', config: schema((z) => z.unknown()), examples: [], keepsRows: true },

@@ -11,7 +11,7 @@ interface OutputsOptions extends Pick<KnownRows, 'key'> {
   readonly events: Events;
 }
 
-/** The open outputs of a run, or that of a program. */
+/** The open outputs of a run, or of a program. */
 export class Outputs<O extends { readonly at: string; readonly writer: SinkWriter }> {
   #columns: readonly Column[] = [];
   #begun: Promise<unknown> | undefined;
@@ -32,7 +32,7 @@ export class Outputs<O extends { readonly at: string; readonly writer: SinkWrite
     await this.#begun;
   }
 
-  /** Passes a page to every output, as events; the slowest determines the pace. A failure names the row. */
+  /** Passes a page to every output, as events; the slowest output determines the pace. A failure names the row. */
   async write(page: Page): Promise<void> {
     await this.begin();
     const { columns } = this;
@@ -73,7 +73,6 @@ export class Outputs<O extends { readonly at: string; readonly writer: SinkWrite
   }
 }
 
-/** The outputs of a run. */
 export type RunOutputs = Outputs<Opened>;
 
 /** A sink at the end of a run, before the commit. */
@@ -83,7 +82,7 @@ interface RunOutputsOptions extends OutputsOptions, Omit<SinkContext, 'at' | 're
   reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
 }
 
-/** Reserves every output, so that an unwritable one is reported before the first request. */
+/** Reserves all outputs, so that an unwritable one is reported before the first request. */
 export async function openOutputs(sinks: readonly PlannedSink[], options: RunOutputsOptions): Promise<RunOutputs> {
   const opened: Opened[] = [];
   const outputs = new Outputs(opened, options);
@@ -101,7 +100,7 @@ type Opened = Awaited<ReturnType<typeof open>>;
 async function open(sink: PlannedSink, options: RunOutputsOptions, columns: () => readonly Column[]) {
   const { columns: _, reject, events: _events, ...context } = options;
   const { at, definition } = sink;
-  /** Rows that the sink could not write, and values that became `null` under `on_error: null`. */
+  /** Rows that the sink could not write, and values that `on_error: null` made `null`. */
   const counts = { rejected: 0, nulled: 0 };
   const writer = await definition.open(sink.config, {
     ...context,

@@ -11,15 +11,15 @@ const optionsCheck = object({ rows: whole, sample: whole, step: number({ whole: 
 export interface PreviewOptions {
   /** Rows to show after each step. Default 10. */
   readonly rows?: number;
-  /** Maximum number of rows of the collection to read. Default 1000. */
+  /** Rows of the collection to read at most. Default 1000. */
   readonly sample?: number;
-  /** Index of the last step that rows pass through, from 0; -1 for the rows as they are read. Default: the last step. */
+  /** Index of the last step that rows pass, from 0; -1 for rows as they are read. Default: the last step. */
   readonly step?: number;
   readonly signal?: AbortSignal;
   readonly watch?: Watchers;
 }
 
-/** Writes nothing, and reads until the last step has emitted the requested number of rows, or the sample is read. Personal fields are not masked. */
+/** Writes nothing, and reads until the last step has emitted the requested rows or the sample is read. Personal fields are not masked. */
 export async function previewPipeline(pipeline: Pipeline, options: PreviewOptions = {}): Promise<ObservedRun> {
   const { plan } = pipeline;
   const { rows = 10, sample = 1000, step: last = plan.steps.length - 1, signal, watch } = options;

@@ -3,32 +3,29 @@ import type { Events } from '../events/index.js';
 import type { PreparedOutput } from '../sinks/index.js';
 import { forgetCommit, logCommit, prepareCommit, reworded, type Commit, type LoggedCommit } from '../store/index.js';
 
-/** Where a commit is logged before it is carried out: if this process is killed, the next run completes it. */
+/** Where a commit is logged before it is carried out, so that the next run completes it if this process is killed. */
 export interface CommitLog extends Omit<LoggedCommit, keyof Commit> {
   /** Folder of the redo log. */
   readonly folder: string;
-  /** Called as soon as the commit is logged. From then on nothing that it needs may be removed. */
+  /** Called when the commit is logged. From then on, what it needs must stay. */
   logged?(): void;
-  /** Does what must be done before the commit is removed from the log. */
+  /** Does what precedes the removal of the commit from the log. */
   settle?(): Promise<void>;
 }
 
 export interface PublishOptions {
   readonly outputs: readonly { readonly at: string; readonly prepared: Pick<PreparedOutput, 'path' | 'commit' | 'cleanup'> }[];
-  /** The actions that commit the outputs, and the paths that they may change. */
   readonly commit: Commit;
-  /** Whether a limit stopped the read. */
+  /** Whether a limit ended the read. */
   readonly partial?: boolean;
   readonly events?: Events;
-  /** Receives failures after the commit. */
   readonly nonFatal: (failure: unknown) => void;
 }
 
 /**
- * Publishes outputs: first those that no action commits, one after another, then the others by their actions, in one step, which is
- * completed even if this process is killed, provided that it is logged. A failure names the outputs that had published before it.
- *
- * @param log Default: if the commit is interrupted, nothing completes it.
+ * Publishes outputs: one after another those that no action commits, then the others by their actions in one step. If that step is logged,
+ * it is completed even if this process is killed. A failure names the outputs published before it.
+ * @param log Default: nothing completes an interrupted commit.
  */
 export async function publish({ outputs, commit, partial = false, events, nonFatal }: PublishOptions, log?: CommitLog): Promise<void> {
   const done: string[] = [];
@@ -52,7 +49,7 @@ export async function publish({ outputs, commit, partial = false, events, nonFat
     });
     await log?.settle?.();
     try {
-      // One that stays is carried out again by the next run, which changes nothing.
+      // The next run carries out a commit again that stays, which changes nothing.
       if (log) await forgetCommit(log.folder, log.runId);
       await each(outputs, (output) => output.prepared.cleanup());
     } catch (failure) {
@@ -63,7 +60,7 @@ export async function publish({ outputs, commit, partial = false, events, nonFat
   await (events ? events.during('commit', () => facts, carriedOut) : carriedOut());
 }
 
-/** Waits for all even if one fails, so that nothing keeps writing after a failure. */
+/** Waits for all even if one fails, so that nothing writes after a failure. */
 export async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results = await Promise.allSettled(items.map(work));
   return results.map((result) => {

@@ -22,18 +22,18 @@ export class PipelineRead {
   /** Of earlier runs; a run that only prints has none. */
   counts: Counts | undefined;
   spools: Spools = noSpools;
-  /** The source, with its spooled pages once it is open. */
+  /** The source, once it is open with its spooled pages. */
   #reader: CollectionReader<Row>;
   readonly #client: ServiceClient;
   readonly #read = new ChainRead({ purpose: 'writing' }, {});
   /** For each other side of a join: emits a failure if it has more rows by now. */
   readonly #sides: Observable<LeadstreamError | undefined>[] = [];
-  /** Index of the last step that needs no more rows; -1 if there is none. */
+  /** Index of the last step that needs no more rows; -1 for none. */
   readonly #stop$ = new BehaviorSubject(-1);
 
   constructor(
     private readonly run: Run,
-    /** When the first of the runs was started that share the pages, ISO 8601. */
+    /** Start of the first of the runs that share the pages, ISO 8601. */
     private readonly firstStart: string,
     private readonly rejects: Pick<Rejects, 'add' | 'flush'>,
     /** Called with each page that leaves a step, and its name. Such a read may end early, so the list is not checked. */
@@ -60,7 +60,7 @@ export class PipelineRead {
     return this.run.pipeline.plan.steps[this.#stop$.value];
   }
 
-  /** @returns `false` if the pages that determined the day of the outputs cannot be used. */
+  /** @returns `false` if the pages that determined the day of the outputs are unusable. */
   async open(claim: Claim): Promise<boolean> {
     this.counts = await this.run.counts();
     this.spools = await this.run.spools();
@@ -68,7 +68,7 @@ export class PipelineRead {
     return this.run.begin(claim, this.spools);
   }
 
-  /** Reads the collection through all steps and writes every page. @returns A failure if another side of a join has rows not read. */
+  /** Reads the collection through all steps and writes every page. @returns A failure if another side of a join has unread rows. */
   async through(write: (page: Page) => Promise<void>): Promise<LeadstreamError | undefined> {
     const { ledger, run } = this;
     const { plan, onError } = run.pipeline;
@@ -120,7 +120,7 @@ export class PipelineRead {
     const { plan, onError, hmacKey } = this.run.pipeline;
     const place = plan.steps.indexOf(step);
     const before = plan.steps.slice(0, place);
-    // After a blocking step the source has already ended.
+    // After a blocking step, the source has already ended.
     const isFed = before.every(({ definition }) => !definition.blocking);
     return step.definition.open(step.config, {
       at: step.at,
@@ -176,7 +176,7 @@ export class PipelineRead {
     return this.observe ? 'off' : this.run.pipeline.consistency.mode;
   }
 
-  /** Whether a run leaves out repeated rows of a list. One without pages is a single response, which is not checked. */
+  /** Whether a run leaves out repeated rows of a list. An unpaged list is one response, which is not checked. */
   #checks({ paged }: Collection, onDuplicateKey = this.run.pipeline.onDuplicateKey): boolean {
     return this.run.pipeline.consistency.mode !== 'off' && onDuplicateKey !== 'keep_all' && paged;
   }

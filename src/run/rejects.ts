@@ -6,7 +6,7 @@ import { exceeds, written, type RejectsPlan } from '../plan/index.js';
 
 type RejectsOptions = Pick<RejectsPlan, 'path' | 'max' | 'rows'>;
 
-/** Writes rejected rows: a line of JSON each, with place, key, field and reason. Memory: a count per place, field and reason. */
+/** Writes rejected rows as lines of JSON, with place, key, field and reason. Memory: a count per place, field and reason. */
 export class Rejects {
   readonly #reasons = new Map<string, number>();
   #noted: string[] = [];
@@ -70,7 +70,7 @@ export class Rejects {
     await this.file?.commit?.();
   }
 
-  /** If the outputs are not committed: publishes the file if rows were rejected. */
+  /** Publishes the file, if rows were rejected, of a run whose outputs are not committed. */
   async close(): Promise<void> {
     const { path } = this.options;
     if (this.#count === 0 || path === undefined) return this.file?.discard();
@@ -78,7 +78,7 @@ export class Rejects {
       await commitUnlogged({ outputs: [path], actions: await this.actions() });
       await this.commit();
     } catch (failure) {
-      // A file that filled the disk must not stay there.
+      // A file that filled the disk must not stay.
       await this.file?.discard();
       throw failure;
     }

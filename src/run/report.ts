@@ -3,7 +3,7 @@ import type { Consistency, RowCounts, Violation, Warning } from '../core/index.j
 import type { CountedStep } from '../flow/index.js';
 import type { LookupCounts } from '../steps/index.js';
 
-/** What a run did, for people and machines. It contains no credentials and no personal data. */
+/** What a run did, for people and machines, without credentials and personal data. */
 export interface RunReport {
   readonly pipeline: string;
   readonly runId: string;
@@ -12,12 +12,12 @@ export interface RunReport {
   readonly startedAt: string;
   readonly finishedAt: string;
   readonly pages: number;
-  /** Whether a limit stopped the read. Such a run is never compared with later ones. */
+  /** Whether a limit ended the read. Such a run is never compared with later ones. */
   readonly partial: boolean;
   readonly read: number;
-  /** Number of pages spooled by an interrupted run. */
+  /** Pages spooled by an interrupted run. */
   readonly resumed: number;
-  /** When the first run whose pages are used was started, ISO 8601. */
+  /** Start of the first run whose pages are used, ISO 8601. */
   readonly since: string;
   readonly sinks: readonly SinkReport[];
   readonly steps: readonly StepReport[];
@@ -32,7 +32,7 @@ export interface RunReport {
     readonly consistency: Consistency;
     readonly findings: FindingsReport;
   }[];
-  /** Lookups of single records by joins. Changes during the run were not checked. */
+  /** Lookups of single records by joins. Changes during the run are not checked. */
   readonly lookups: readonly (Readonly<LookupCounts> & {
     readonly at: string;
     readonly collection: string;
@@ -40,7 +40,7 @@ export interface RunReport {
     readonly findings: FindingsReport;
   })[];
   readonly rejects: { readonly path: string | undefined; readonly rows: number };
-  /** Empty for a run that failed before its gates. */
+  /** Empty if the run failed before its gates. */
   readonly gates: readonly GateResult[];
 }
 
@@ -48,12 +48,12 @@ export interface RunReport {
 export interface GateResult {
   /** `consistency`, `max_read_shrink`, `strict`, `books`, `min_match`, `rejects`, `schema`, or `expect.…` as in the file. */
   readonly gate: string;
-  /** The list, step or sink that it checked, if there are several. */
+  /** The list, step or sink that it checked, if several are possible. */
   readonly at: string | undefined;
-  /** `overridden`: by `--allow-shrink`. `not compared`: no earlier run is known, or a limit stopped the read. `not checked`: `consistency` is off. */
+  /** `overridden`: by `--allow-shrink`. `not compared`: there is no earlier run, or a limit. `not checked`: `consistency` is off. */
   readonly outcome: 'passed' | 'refused' | 'overridden' | 'not compared' | 'not checked';
   readonly violations: readonly Violation[];
-  /** For `max_read_shrink`: number of rows of the list, now and before. */
+  /** For `max_read_shrink`: rows of the list, now and before. */
   readonly rows?: number;
   readonly rowsBefore?: number;
 }
@@ -64,10 +64,10 @@ export type StepReport = CountedStep;
 /** What happened to the rows at one sink. */
 export interface SinkReport {
   readonly at: string;
-  /** Path of the result; `undefined` for stdout. */
+  /** Of the result; `undefined` for stdout. */
   readonly path: string | undefined;
   readonly bytes: number;
-  /** Rows that the output contains: those of this run, and those that an append left in place. */
+  /** Rows of the output: those of this run, and those that an append left in place. */
   readonly total: number;
   /** Rows that an append skipped although their content differs. */
   readonly changed: number;
@@ -75,12 +75,12 @@ export interface SinkReport {
   readonly books: RowCounts;
 }
 
-/** Deviations of the rows from the definition of the collection. Counts are rows, by the service's field name. */
+/** How the rows deviate from the collection's definition. Counts are rows, by the service's field name. */
 export interface FindingsReport {
   readonly unknown: Readonly<Record<string, number>>;
   /** Unknown fields that first appeared after page 1, too late for this run. */
   readonly late: readonly string[];
-  /** Declared fields that no row had; their columns are null throughout. */
+  /** Declared fields that no row had; their columns are null. */
   readonly gone: readonly string[];
   readonly missing: Readonly<Record<string, number>>;
   readonly notText: Readonly<Record<string, number>>;
@@ -168,7 +168,7 @@ function findingLines({ collection, findings }: Pick<RunReport, 'collection' | '
 
 /** The report of a run that published nothing. Its sinks are those that were closed. */
 export interface FailedRunReport extends RunReport {
-  /** Number of pages that the next run of the pipeline does not need to request again. */
+  /** Pages that the pipeline's next run need not request again. */
   readonly keptPages: number;
 }
 
@@ -179,7 +179,7 @@ export function noteFailed(thrown: unknown, report: FailedRunReport): void {
 }
 
 /**
- * Returns the report of the run that failed with an error; `undefined` if it failed before it could start.
+ * Returns the report of the run that failed with an error; `undefined` if it did not start.
  *
  * @param error The rejection of `runPipeline`.
  *

@@ -13,8 +13,8 @@ import { notify, type RunEnd } from './notify.js';
 import { Run, type Claim, type RunOptions } from './start.js';
 
 /**
- * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes. Until then nothing has its final name.
- * After a failure everything is as it was, and the pages that were read are kept for the next run.
+ * Runs a pipeline: reads the whole collection through its steps into all sinks, checks books and gates, and publishes. Nothing has its
+ * final name before. A failure leaves everything as it was, and keeps the pages read for the next run.
  *
  * @returns The report. It resolves only after publishing.
  * @throws {LeadstreamError} `E_USAGE` for invalid arguments. If nothing was published: `SourceError`, `StepError`, `SinkError`,
@@ -57,7 +57,7 @@ async function untilPublished(run: Run): Promise<RunReport> {
         ended = await new Attempt(run, claim, ended.again, rejects).execute();
       }
       if ('report' in ended) return ended.report;
-      // Those pages are gone now, so this happens once, unless others spool and fail in the meantime.
+      // Those pages are gone, so this happens once, unless others spool and fail meanwhile.
     } catch (failure) {
       throw limitReached(failure) ?? failure;
     } finally {
@@ -66,25 +66,24 @@ async function untilPublished(run: Run): Promise<RunReport> {
   }
 }
 
-/** What earlier attempts of a run have found. */
 interface Found {
-  /** Undeclared fields that have a column from the start, by the service's name. */
+  /** Undeclared fields with a column from the start, by the service's name. */
   readonly fields?: readonly string[];
   readonly lateRows?: boolean;
-  /** Number of pages spooled by an interrupted run. */
+  /** Pages spooled by an interrupted run. */
   readonly resumed?: number;
 }
 
-/** It published; or starts again; or its outputs have the day of a run whose pages are not used. */
+/** It published, starts again, or has outputs with the day of a run whose pages are not used. */
 type Ended = { readonly report: RunReport } | { readonly again: Found } | { readonly stale: true };
 
-/** Reads, prepares and commits, and leaves nothing behind if it fails. The error has the report. */
+/** Reads, prepares and commits; leaves nothing behind on failure. The error has the report. */
 class Attempt {
   readonly #reading: PipelineRead;
   #gates: readonly GateResult[] = [];
   #outputs: RunOutputs | undefined;
   #prepared: readonly Output[] = [];
-  /** Whether the commit is logged or done, so that nothing may be removed any more. */
+  /** Whether the commit is logged or done, so that nothing may be removed. */
   #isFinal = false;
 
   constructor(
@@ -102,7 +101,7 @@ class Attempt {
     if (!('thrown' in ended)) return ended;
     const { ledger, spools } = this.#reading;
     const report = ledger.report(this.run, this.#prepared, this.#howRead);
-    // By now, pages in transit to the disk have been written.
+    // Pages on their way to the disk are written by now.
     const keptPages = await spools.pages();
     noteFailed(ended.thrown, { ...report, gates: this.#gates, finishedAt: new Date().toISOString(), keptPages });
     throw ended.thrown;
@@ -115,17 +114,17 @@ class Attempt {
     const standing = await standingOutputs(outputs.opened, this.claim.outputs, this.run.stores);
     if (!this.run.options.allowPartial) refuseReplacing(plan, standing);
     if (!(await reading.open(this.claim))) return { stale: true };
-    // By the manifests, and by the counts where there is none.
+    // By the manifests, otherwise by the counts.
     const before = outputs.opened.flatMap(({ earlier, output }) => (earlier ?? reading.counts?.ofOutput(output))?.undeclared ?? []);
     reading.ledger.continue(before, this.found.fields ?? []);
     const late = await reading.through((page) => outputs.write(page));
     if (late !== undefined) {
-      // Starts again, once, and never after rows were printed; the pages are fine.
+      // Starts again once, but never after rows were printed; the pages are fine.
       const isFinal = this.found.lateRows || plan.sinks.some(({ definition }) => definition.prints);
       return isFinal ? { thrown: late } : this.#again({ lateRows: true });
     }
     await outputs.begin();
-    // Once: after that all pages were read. How far a stopped read gets depends on timing, and columns must not.
+    // Once: then all pages were read. How far a stopped read gets depends on timing, and columns must not.
     const mayRestart = this.run.pipeline.onNewField === 'restart' && this.found.fields === undefined && !reading.partial;
     const missed = mayRestart ? reading.ledger.columns.missed : [];
     if (missed.length > 0) {
@@ -173,7 +172,7 @@ class Attempt {
     this.#gates = evaluateGates({ pipeline, report, ledger, outputs, rejects, allowShrink, counts, standing, expectations }, warn);
     passGates(this.#gates, warn);
     await claim.lock.check();
-    // Rejects come first: anyone who sees the outputs can find the rows they lack.
+    // Rejects come first: whoever sees the outputs can find the rows that they lack.
     const facts = ledger.facts(report);
     const own = await rejects.actions();
     const actions = [...own, ...(await each(outputs, ({ prepared }) => prepared.actions(facts))).flat()];
@@ -187,14 +186,14 @@ class Attempt {
       ...{ folder: run.state.folder('redo-log'), runId: run.runId, pipeline: pipeline.name },
       ...{ spent: await spools.folders(), counts: kept },
       logged: () => (this.#isFinal = true),
-      // The next run must not read pages of a published run again, and needs its counts.
+      // The next run must not read a published run's pages again, and needs its counts.
       settle: async () => {
         await run.forgetPages(spools).catch(nonFatal);
         if (kept) await counts?.keep(kept).catch(run.nonFatal('the counts of this run were not stored', 'W_RUN_COUNTS'));
       },
     };
     const commit = { outputs: claim.paths, actions };
-    // One that only prints is not logged.
+    // A run that only prints is not logged.
     await publish({ outputs, commit, partial: report.partial, events: run.events, nonFatal }, run.publishes ? log : undefined);
     this.#isFinal = true;
     return { ...report, gates: this.#gates, finishedAt: new Date().toISOString() };
@@ -208,7 +207,7 @@ class Attempt {
     return { resumed: this.#resumed, since, partial, rejects: this.claim.rejects };
   }
 
-  /** Number of pages of interrupted runs; pages of earlier attempts belong to this run. */
+  /** Pages of interrupted runs, without those of this run's earlier attempts. */
   get #resumed(): number {
     return this.found.resumed ?? this.#reading.spools.resumed;
   }
@@ -231,14 +230,14 @@ class Attempt {
     const { run } = this;
     const isOfPages = failure instanceof GateError || (failure instanceof LeadstreamError && ofPages.has(failure.code));
     if (!isOfPages) return withKeyOrigin(limitReached(failure) ?? failure, keyOriginOf(run.pipeline));
-    // The next run must read the current state of the service: the spooled pages may be the problem.
+    // The next run must read the service again: the spooled pages may be the problem.
     await run.forgetPages(this.#reading.spools).catch(run.nonFatal('cleanup failed'));
     return failure;
   }
 
   async #close(): Promise<void> {
     const { run, rejects } = this;
-    // Failures here are only warnings, so that the outcome of the run is reported.
+    // Failures here are only warnings, so that the run's outcome is reported.
     const cleanup = run.nonFatal('cleanup failed');
     // A logged commit is left to recovery.
     if (!this.#isFinal) {
@@ -249,7 +248,7 @@ class Attempt {
   }
 }
 
-/** The service may have corrected the rows or the list by the next run. With a full disk, for example, the pages are fine. */
+/** The next run may find corrected rows. After others, as with a full disk, the pages are fine. */
 const ofPages = new Set<ErrorCode>([
   'E_SOURCE_ORDER',
   'E_SOURCE_PAGE_CAP',

@@ -20,19 +20,19 @@ export interface RunOptions {
   readonly stdout?: NodeJS.WritableStream;
   /** State folder, for spooled pages and the redo log. Default `.leadstream` in the pipeline's base folder. */
   readonly stateDir?: string;
-  /** Whether to discard the pages that an interrupted run has spooled. Default `false`. */
+  /** Whether to discard the pages that an interrupted run spooled. Default `false`. */
   readonly restart?: boolean;
-  /** Whether to publish lists and outputs that shrank more than allowed, this once. Default `false`. */
+  /** Whether to publish lists and outputs that shrank too much, once. Default `false`. */
   readonly allowShrink?: boolean;
-  /** Whether a run stopped by a limit may replace existing outputs. Default `false`. */
+  /** Whether a run that a limit ended may replace outputs. Default `false`. */
   readonly allowPartial?: boolean;
-  /** Start time of the run, for paths, ids and expressions that refer to the time. Default: now. */
+  /** Start time of the run, for paths, ids and expressions. Default: now. */
   readonly now?: Date;
-  /** Rate limiters shared by runs, one per service: each run continues where the last one left off. Default: its own. */
+  /** Rate limiters shared by runs, one per service: a run continues where the last one left off. Default: its own. */
   readonly limiters?: RateLimiters;
-  /** What this run shares with those of the other pipelines of its file, for `publish: together`; needed if there are any. */
+  /** What this run shares with the file's other pipelines, for `publish: together`; required if there are any. */
   readonly sets?: TableSets | undefined;
-  /** Receives the events of this run. Default: only the subscribers of the channels. */
+  /** Receives the run's events. Default: only subscribers of the channels do. */
   readonly watch?: Watchers | undefined;
 }
 
@@ -46,7 +46,7 @@ const optionsCheck = object({
   sets: check('TableSets', (value) => value instanceof TableSets),
 });
 
-/** The outputs locked by a run, with their absolute paths: of the sinks, of the rejects (`undefined` if only counted), and of all. */
+/** The outputs that a run locked, as absolute paths: of the sinks, of the rejects (`undefined` if only counted), and of all. */
 export type Claim = Awaited<ReturnType<Run['claim']>>;
 
 /** A run that has started: what is determined before anything is touched. */
@@ -56,18 +56,17 @@ export class Run {
   readonly state: StateFolder;
   readonly stop: ReturnType<typeof stopBy>;
   readonly stores: Stores;
-  /** If its tables are published together with others. */
   readonly participant: Participant | undefined;
   readonly limiters: RateLimiters;
   readonly warnings: Warning[] = [];
   readonly events: Events;
   /** Whether it publishes anything that later runs find. */
   readonly publishes: boolean;
-  /** A run stopped by a limit does not touch the pages of an interrupted run. */
+  /** A run with a limit does not touch the pages of an interrupted run. */
   readonly #spools: boolean;
-  /** Whether the spooled pages belong to a run that is published by now. */
+  /** Whether the spooled pages belong to a published run. */
   #spent = false;
-  /** Whether this run has opened the spools, so that only pages it can use are left. */
+  /** Whether this run opened the spools, so that only usable pages are left. */
   #spooling = false;
 
   constructor(
@@ -94,20 +93,20 @@ export class Run {
 
   readonly warn = (warning: Warning): void => void this.events.warn(warning);
 
-  /** For failures after the commit, or while another failure is being handled. */
+  /** For failures after the commit, or while another failure is handled. */
   readonly nonFatal = (what: string, code: WarningCode = 'W_SINK_TIDY') => {
     return (failure: unknown): void => this.warn({ code, message: `${what}: ${reasonOf(failure)}` });
   };
 
   /**
-   * Locks the outputs and recovers the logged commits of earlier runs. A run that continues with the pages of an interrupted one uses its
-   * day. These pages can disappear while nothing is locked, or through a commit recovered here; then it tries again.
+   * Locks the outputs and recovers logged commits of earlier runs. A run that uses an interrupted run's pages has its day. These pages can
+   * disappear while nothing is locked, or by a commit recovered here; then it tries again.
    */
   async claim() {
     const { runId, stores } = this;
     const { plan, baseDir } = this.pipeline;
     for (;;) {
-      /** When the first of the runs that share the pages was started, ISO 8601. */
+      /** Start of the first of the runs that share the pages, ISO 8601. */
       const firstStart = await this.#firstStarted();
       const names: PathNames = { pipeline: this.pipeline.name, 'run.id': runId, 'run.date': firstStart.slice(0, 10) };
       const outputs = plan.sinks.flatMap(({ definition, config }) => definition.output(config, { baseDir, names }) ?? []);
@@ -126,7 +125,7 @@ export class Run {
     }
   }
 
-  /** @returns `false` if the outputs have the day of an interrupted run whose pages cannot be used. */
+  /** @returns `false` if the outputs have the day of an interrupted run whose pages are unusable. */
   async begin({ firstStart }: Claim, spooled: Spools): Promise<boolean> {
     const { name } = this.pipeline;
     if (spooled.startedAt === undefined) return true;
@@ -180,7 +179,7 @@ export class Run {
     return (await spooledSince(this.state.folder('spool'), source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
   }
 
-  /** While it waits for others, its pages stay; they read their own. */
+  /** While it waits for others, its pages stay; the others read their own. */
   get #keeper(): string | undefined {
     return this.pipeline.together && this.pipeline.name;
   }
@@ -198,7 +197,6 @@ export class Run {
   }
 }
 
-/** The content of the state folder is trusted and overwritten. */
 function refuseOverlaps(stateDir: string, paths: readonly string[]): void {
   [stateDir, ...paths].forEach(refuseInTable);
   paths.forEach((path, index) => {

@@ -36,7 +36,7 @@ import { publish } from './publish.js';
 /** `begun`: records of the runs that pages belong to; `sinks`: locks for sinks without a path. */
 type Part = 'redo-log' | 'spool' | 'begun' | 'counts' | 'scratch' | 'sinks';
 
-/** The folder in which runs store state for later ones. */
+/** The folder where runs keep state for later ones. */
 export class StateFolder {
   private constructor(readonly path: string) {}
 
@@ -49,7 +49,7 @@ export class StateFolder {
     return join(this.path, part);
   }
 
-  /** The published pages are always those of this folder, whatever path the commit has for them. */
+  /** Published pages are always in this folder, whatever path the commit has. */
   readonly settle = async (commit: LoggedCommit): Promise<void> => {
     for (const folder of commit.spent ?? []) await removeSpool(this.folder('spool'), folder);
     await keepRecovered(this.folder('counts'), commit);
@@ -80,17 +80,17 @@ export class StateFolder {
 const begun = schema((z) =>
   z.object({
     version: z.literal(1),
-    /** When the first of this pipeline's runs that share the pages was started, ISO 8601. */
+    /** Start of the first of this pipeline's runs that share the pages, ISO 8601. */
     startedAt: z.iso.datetime(),
-    /** Distinguishes these pages from others of the same source. */
+    /** Distinguishes these pages from others of the source. */
     spoolSince: z.iso.datetime(),
   }),
 );
 
-/** What is known about a pipeline whose run did not publish. */
+/** A pipeline whose run did not publish. */
 type Begun = z.output<ReturnType<typeof begun>>;
 
-/** Carries out the commits that killed runs had logged; one that cannot be carried out stays there. @returns Names of their pipelines. */
+/** Carries out the commits that killed runs logged; one that fails stays logged. @returns Names of their pipelines. */
 export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
   const state = StateFolder.at(stateDir, baseDir);
   const { path, settle } = state;
@@ -107,7 +107,7 @@ export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Pr
 export interface RollbackOptions extends TableAccess {
   /** Run to publish, earlier or later. Default: the one that the published run replaced. */
   readonly to?: string | undefined;
-  /** Folder of the redo log, as used by the runs. Default `.leadstream`. */
+  /** Folder of the redo log of the runs. Default `.leadstream`. */
   readonly stateDir?: string;
 }
 
@@ -121,12 +121,13 @@ const returning = object({ to: filledText, stateDir: filledText, stores: storesO
 const rollingBack = object({ path: filledText, options: returning }, ['path']);
 
 /**
- * Publishes an earlier run of a table again, in one step for its readers. The run published until now is kept: `to` with its id undoes
- * the rollback. Without `to`, each call goes back one more run. Tables that are published together go back together, by the path of their folder. If the process is killed, the rollback is recovered like a run.
+ * Publishes another run of a table, in one step for its readers. The run published until now is kept: `to` with its id undoes the rollback.
+ * Without `to`, each call goes back one more run. Tables published together go back together, by the path of their folder. A killed
+ * rollback is recovered like a run.
  *
- * @returns The runs that readers saw before (`undefined` if the link of the table was lost) and see now, and how the manifest was verified.
- * @throws {SinkError} `E_SINK_RUN` if there is no such run, or it is damaged; `E_SINK_FOREIGN` if there is no such table.
- * @throws {LeadstreamError} `E_USAGE`; `E_RUN_LOCKED` while a run is working on the table; `E_STATE_VERSION` for state of another version.
+ * @returns The runs that readers saw before (`undefined` if the table's link was lost) and see now, and how the manifest was verified.
+ * @throws {SinkError} `E_SINK_RUN` if the run is missing or damaged; `E_SINK_FOREIGN` if there is no such table.
+ * @throws {LeadstreamError} `E_USAGE`; `E_RUN_LOCKED` while a run works on the table; `E_STATE_VERSION` for state of another version.
  *
  * @example
  * const { from, to } = await rollbackTable('lake/leads'); // readers see the run before the published one
@@ -140,11 +141,12 @@ export async function rollbackTable(
 }
 
 /**
- * Writes the small files of a table as files of 128 MB, in each partition that has several, in one step for its readers. The rows stay
- * the same, in the order of those files, as does what later runs are compared with; earlier runs stay until then. Of tables that are published together, the others stay as they are.
+ * Merges a table's small files into files of 128 MB, per partition, in one step for its readers. The rows stay the same, in file order, and
+ * so does what later runs are compared with. Earlier runs stay. Other tables published together with it stay unchanged.
  *
- * @returns As `rollbackTable`, with the evidence for the run before; `from` and `to` are the same if there was nothing to do.
- * @throws As `rollbackTable`; {LeadstreamError} `E_STATE_LOG` if the state folder is not that of the runs, and `E_RUN_ABORTED` after the signal; {GateError} `E_GATE_VERIFY` if a file is not what its run wrote; {SinkError} `E_SINK_VERIFY` if rows read back differ.
+ * @returns As `rollbackTable`, with the evidence for the run before; `from` and `to` are equal if there was nothing to do.
+ * @throws As `rollbackTable`; {LeadstreamError} `E_STATE_LOG` if the state folder is not the runs', `E_RUN_ABORTED` after the signal;
+ * {GateError} `E_GATE_VERIFY` if a file is not what its run wrote; {SinkError} `E_SINK_VERIFY` if rows read back differ.
  *
  * @example
  * const { from, to } = await compactTable('lake/all_leads'); // `to` has one file of 128 MB for many of `from`

@@ -8,20 +8,20 @@ import { fileText, loadCheck, referenceSource } from '../plan/index.js';
 import type { Checked, Extensions, Pipeline, PlannedSink } from '../plan/index.js';
 import { extraStep } from './observed.js';
 
-/** A test of a pipeline, as in its file. */
+/** A test in a pipeline file. */
 export type PipelineTest = Awaited<ReturnType<typeof loadTests>>[number];
 
 export type TextRow = Readonly<Record<string, string | null>>;
 
 export type TestedPipeline = ReturnType<typeof observed>;
 
-/** What a test does not use: the account of the pipeline, and its webhooks. */
+/** What a test leaves out: the pipeline's account and webhooks. */
 const without = [['service', 'base_url'], ['service', 'auth'], ['on_success'], ['on_failure']];
 
-/** For a response; its service is on this machine. */
+/** Time for a response, as the service is on this machine. */
 const longestMs = 1_000;
 
-/** Does not use the environment. @throws {SpecError} With every problem of the file, including its tests. */
+/** Does not use the environment. @throws {SpecError} With all problems of the file and its tests. */
 export async function loadTests(file: string, options: Extensions & { readonly cwd: string }) {
   const { cwd, ...own } = options;
   const text = await fileText(file, { cwd });
@@ -36,10 +36,10 @@ export async function loadTests(file: string, options: Extensions & { readonly c
       /** Its line in the file, from 1. */
       line: document.locate(['tests', place, 'name']).line,
       declared: Object.values(plan?.collections ?? {}).filter(({ name: read, served }) => served && plan?.reads.includes(read)),
-      /** `url` and `key` are those of the service of the test. */
+      /** `url` and `key` belong to the test's service. */
       open: async ({ folder, url, key }: Readonly<Record<'folder' | 'url' | 'key', string>>) => {
         const env = { LEADSTREAM_HMAC_KEY: key, ...test.env, LEADSTREAM_BASE_URL: url, LEADSTREAM_REST_API_KEY: key };
-        // Files of references are those of the working directory; outputs go to the folder.
+        // References to files resolve against the working directory; outputs go to the folder.
         const from = { ...referenceSource(env, cwd), baseDir: folder };
         const checked = await checkDocuments(text, file, { ...own, cwd, set: test.set ?? {} }, { from, without });
         const tested = itemAt(checked.pipelines, index);
@@ -58,7 +58,7 @@ function refuseOutside(folder: string, file: string, { outputs, document }: Chec
   throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(outside.place) }]);
 }
 
-/** Without waiting times and other pipelines, and without sinks that publish outside the file system. */
+/** Drops waiting times, other pipelines, and sinks that publish outside the file system. */
 function testing(pipeline: Pipeline): Pipeline {
   const { ratePerSecond: _, timeoutMs = longestMs, retry, ...connection } = pipeline.connection;
   const inFolder = (sink: PlannedSink) =>
@@ -74,7 +74,6 @@ function testing(pipeline: Pipeline): Pipeline {
   };
 }
 
-/** Opens a sink that writes nothing. */
 function discard(): Promise<SinkWriter> {
   let rows = 0;
   return Promise.resolve({
@@ -85,7 +84,7 @@ function discard(): Promise<SinkWriter> {
   });
 }
 
-/** Records rows as they leave the last step: those of the last attempt of a run. */
+/** Records the rows that leave the last step in a run's last attempt. */
 function observed(pipeline: Pipeline) {
   const { plan } = pipeline;
   let rows: Row[] = [];

@@ -14,42 +14,40 @@ import { completed, refuseStopped } from './stop.js';
 /** The options of `writeTo`. */
 export interface WriteOptions {
   /**
-   * The columns of the rows, in output order. Default: those of the stream, plus undeclared fields of the first page, as texts. Required
-   * for an observable of pages, and after functions and operators that do not name theirs. Other fields are left out with a warning.
+   * The columns of the rows, in output order. Default: those of the stream, and undeclared fields of the first page as texts. Required for
+   * an observable of pages, and after functions and operators that do not name theirs. Other fields are left out with a warning.
    */
   readonly columns?: readonly Column[] | undefined;
-  /** Name of what was written in a manifest. Default `writeTo`. */
+  /** Name in a manifest. Default `writeTo`. */
   readonly name?: string | undefined;
   /** Stops it; nothing is published. */
   readonly signal?: AbortSignal | undefined;
-  /**
-   * Receives events of the writing, and the warnings of the steps. Default: only the subscribers of the channels.
-   * Events of reading a collection go to the `watch` of `connect`.
-   */
+  /** Receives events of the writing, and warnings of the steps; `connect` has a `watch` for reading. Default: only subscribers do. */
   readonly watch?: Watchers | undefined;
 }
 
-/** What was published, in rows and bytes. */
+/** What was published. */
 export interface Written {
   readonly rows: number;
   readonly bytes: number;
   /** Its path; `undefined` for stdout. */
   readonly path: string | undefined;
-  /** The result of the consistency check of the list; `undefined` if unknown, as for an observable of pages. */
+  /** The result of the list's consistency check; `undefined` if unknown, as for an observable of pages. */
   readonly consistency: Consistency | undefined;
   /** What the steps did with the rows, as in `RowStream.steps`; empty for an observable of pages. */
   readonly steps: readonly CountedStep[];
 }
 
 /**
- * Writes a stream to a sink and publishes it when it has been read to the end. If either fails, what was published before stays, and
- * nothing else remains. Only one writer at a time, in any process, may work on a destination. Collections and the other sides of joins
- * are read with `consistency: 'repair'`, unless `connect` or `with` say otherwise; pages from `pages$` with `check`.
+ * Writes a stream to a sink and publishes it at the end of the stream. If either fails, what was published before stays, and nothing else
+ * remains. Only one writer at a time, in any process, may work on a destination. Collections and the other sides of joins are read with
+ * `consistency: 'repair'`, unless `connect` or `with` say otherwise; pages from `pages$` with `check`.
  *
  * @param rows Rows with their columns, or an observable of pages.
  * @param sink Opened for this stream alone, or a promise for it.
- * @throws The error of the stream, `SinkError`, `E_RUN_LOCKED`, `E_RUN_ABORTED` after `signal`, or `E_RUN_STALLED` if the stream or the sink can never end.
- * `E_SINK_CONFIG` for invalid arguments, and for columns that the rows do not have; `E_SINK_FIELD` for an undeclared field that arrived after the first page.
+ * @throws The error of the stream, `SinkError`, `E_RUN_LOCKED`, `E_RUN_ABORTED` after `signal`, or `E_RUN_STALLED` if the stream or the
+ * sink can never end. `E_SINK_CONFIG` for invalid arguments, and for columns that the rows lack; `E_SINK_FIELD` for an undeclared field
+ * after the first page.
  *
  * @example
  * const { rows } = await writeTo(service.leads.pipe(select(['lead_id', 'timestamp'])), parquet({ path: 'lake/leads' }));
@@ -99,7 +97,7 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
       throw wrong('it writes to one sink; call it once for each, or list several under to in a pipeline file');
     }
     checkWriting(rows, options);
-    // The stream and the functions of a sink report more specific errors, so these come first.
+    // The stream and the sink's functions report more specific errors, so these come first.
     return await unlessDry(written(rows instanceof RowStream ? rows : fromPages(rows)), 'writeTo: the stream of rows or the sink', 'ends');
   } finally {
     if (!isCommitted) await writer.abort();
@@ -108,7 +106,7 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
 
 const optionsCheck = object({ columns: givenColumns, name: anyText, signal: abortSignal, watch: judged(watchersProblem) });
 
-/** Sinks that were already used: a second use would undo what the first one published. */
+/** Sinks that were used: a second use would undo what the first one published. */
 const used = new WeakSet<object>();
 
 async function claimSink(sink: unknown): Promise<SinkWriter> {
@@ -139,13 +137,13 @@ function isSink(value: unknown): value is SinkWriter {
   return typeof value === 'object' && value !== null && ['begin', 'write', 'prepare', 'abort'].every((name) => name in value);
 }
 
-/** The written columns, against which pages are checked: none may be missing, and none is left out silently. */
+/** The written columns, against which pages are checked: no column may be missing, and no field is left out silently. */
 class WrittenColumns {
   #columns: readonly Column[] | undefined;
   #hasRows = false;
   readonly #left = new Set<string>();
 
-  /** @param found Returns the columns of the stream as known after its first page, which are written unless the program declared others. */
+  /** @param found Returns the stream's columns after its first page, which are written unless the program declares others. */
   constructor(
     private readonly declared: readonly Column[] | undefined,
     private readonly found: () => readonly Column[] | undefined,
@@ -158,7 +156,7 @@ class WrittenColumns {
     return this.#columns;
   }
 
-  /** Refuses columns that the first rows lack, fields without a column, and values whose type differs from that of their column. */
+  /** Refuses columns that the first rows lack, fields without a column, and values of another type than their column's. */
   check(page: Page): void {
     const { columns } = this;
     const batch = batchOf(page);
@@ -171,7 +169,7 @@ class WrittenColumns {
       throw wrong(`no row of page ${page.number} has ${listed(absent)}; declare the columns of these rows, which have ${listed(fields)}`);
     const extra = fields.filter((name) => !names.includes(name));
     if (this.declared !== undefined) {
-      // Once about each field, on whatever page it first appears.
+      // Once per field, on any page.
       const left = extra.filter((name) => !this.#left.has(name));
       for (const name of left) this.#left.add(name);
       const message = `writeTo: columns does not name ${listed(left)}, so ${left.length === 1 ? 'it is' : 'they are'} left out`;
@@ -187,7 +185,7 @@ class WrittenColumns {
 }
 
 function refuseNoText(name: string, strange: Value | undefined, page: number): void {
-  // Values that no column can hold are refused by the sink.
+  // The sink refuses values that no column can hold.
   if (!(strange instanceof Date) && !['boolean', 'bigint', 'number'].includes(typeof strange)) return;
   const what = `field ${name} has ${kindOf(strange)} on page ${page}, but its column has type text`;
   throw new SinkError('E_SINK_VALUE', `writeTo: ${what}; declare the type where the field is made, as in derive`);
