@@ -9,7 +9,7 @@ import { logLevels, type CliConsole, type OutputStream, type SecretSet } from '.
 
 export interface CommandContext {
   readonly console: CliConsole;
-  /** The environment, including the variables that the `--env` file adds. */
+  /** The environment, with the variables that the `--env` file adds. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly envFile: string | undefined;
   readonly cwd: string;
@@ -29,7 +29,7 @@ export function commonOptions(yargs: Argv) {
         describe: 'Most detailed level to print; debug reports every request, page, step, write and commit',
       })
       .option('log-format', { ...textOrJson, describe: 'Format of messages on stderr' })
-      // Not --env-file: Node takes that one for itself, wherever it is on the command line.
+      // Not --env-file, which Node takes for itself, wherever it is on the command line.
       .option('env', { type: 'string', describe: 'File of NAME=value lines to add to the environment' })
   );
 }
@@ -68,7 +68,7 @@ export const pipelineFile = { type: 'string', demandOption: true, describe: 'Pip
 
 export const onlyPipeline = { type: 'string', describe: 'Name of the pipeline, if the file has several' } as const;
 
-/** Declares `--plugin` and `--set`, the options of commands that load pipelines. */
+/** Declares the options of commands that load pipelines. */
 export function pipelineOptions(yargs: Parser) {
   return yargs
     .option('plugin', pluginOption)
@@ -109,7 +109,7 @@ export async function loadPlugins(files: readonly string[], { cwd }: CommandCont
   return { steps: all.flatMap(({ steps = [] }) => steps), sinks: all.flatMap(({ sinks = [] }) => sinks) };
 }
 
-/** Loads the one pipeline that a command works on. The console hides its secrets from here on. */
+/** Loads the one pipeline that a command works on. From here on, the console hides its secrets. */
 export async function loadOne(
   arguments_: PipelineArguments & { readonly file: string; readonly only: string | undefined },
   context: CommandContext,
@@ -151,8 +151,8 @@ export function wordsIn(words: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the files that a command line names, each once. A word among several that is no file may be anything typed by mistake, even a key, so it is not
- * repeated. One with the name of a pipeline file is left to the code that opens it.
+ * Returns the files that a command line names, each once. A word that is not a file may be anything typed by mistake, even a key, so it is
+ * not repeated; the name of a pipeline file is left to the code that opens it.
  */
 export function filesNamed(words: readonly string[], cwd: string): readonly string[] {
   const paths = words.map((word) => resolve(cwd, word));
@@ -165,7 +165,7 @@ export function secretsIn(env: CommandContext['env']): readonly string[] {
   return secretVariables.flatMap((name) => env[name] ?? []);
 }
 
-/** The `--env` file adds variables that are missing or empty. Hides their secrets from here on. */
+/** Variables of the `--env` file replace missing and empty ones. From here on, their secrets are hidden. */
 export function environmentOf(
   file: string | undefined,
   { env, cwd }: Pick<CommandContext, 'env' | 'cwd'>,
@@ -189,13 +189,14 @@ function readEnvFile(file: string, cwd: string): Readonly<Record<string, string 
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
     throw new LeadstreamError('E_USAGE', `--env ${file}: cannot be read${code}`);
   }
-  // Anyone who can write to the file could send the key to another address. Mode bits mean nothing for a pipe, nor for any file on Windows.
+  // Anyone who can write the file could send the key elsewhere. Mode bits mean nothing for a pipe, nor for files on Windows.
   const isPlainFile = found.isFile() && process.platform !== 'win32';
   if (isPlainFile && (found.mode & 0o002) !== 0)
     throw new LeadstreamError('E_USAGE', `--env ${file}: everyone can write to it; make it private (chmod 600)`);
-  // Node 20 takes an indented comment after a blank line for a part of the next name.
+  // Node 20 reads an indented comment after a blank line as part of the next name.
   const lines = text.replaceAll('\r\n', '\n').replaceAll(/^[ \t]+#/gm, '#');
-  // What `parseEnv` does with a line that it cannot read depends on the version of Node: the lines are checked here, without comments and quoted values.
+  // What `parseEnv` does with an invalid line depends on the version of Node, so lines are checked here, without comments and quoted
+  // values.
   const unquoted = lines.replaceAll(/^#.*|(?<==[ \t]*)(['"`])[^]*?\1/gm, '');
   if (unquoted.split('\n').some((line) => !/^\s*(?:$|(?:export\s+)?[A-Za-z_][\w.-]*[ \t]*=)/.test(line)))
     throw new LeadstreamError('E_USAGE', `--env ${file}: a line is not NAME=value`);

@@ -10,12 +10,12 @@ export function logFormatIn(words: readonly string[]): LogFormat {
   return /^--log-format[=\n]json$/m.test(words.join('\n')) ? 'json' : 'text';
 }
 
-/** Levels of detail, from least to most. */
+/** From the least detail to the most. */
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 
 export type LogLevel = (typeof logLevels)[number];
 
-/** The values that must never be shown. A command adds those that it learns of. */
+/** Values that must never be shown. Commands add those that they learn. */
 export interface SecretSet {
   hide(values: readonly string[]): void;
   redact(text: string): string;
@@ -33,13 +33,13 @@ export function createSecrets(known: readonly string[] = []): SecretSet {
   };
 }
 
-/** Prints everything but data, to stderr. Removes credentials and control characters of terminals. */
+/** Prints everything but data, to stderr, without credentials and control characters. */
 export interface CliConsole extends SecretSet {
   readonly format: LogFormat;
-  /** Most detailed level that is printed. */
+  /** Most detailed level printed. */
   readonly level: LogLevel;
   log(level: LogLevel, message: string | readonly string[]): void;
-  /** Facts are for machines, words for people, who see nothing without them. */
+  /** Facts are for machines, words for people, who see nothing without words. */
   event(name: LogEvent, facts: object, words?: string | readonly string[]): void;
 }
 
@@ -66,7 +66,7 @@ function inOneLine(lines: readonly string[]): object {
   return others.length === 0 ? { message: first } : { message: lines.map((line) => line.trim()).join('; '), messages: lines };
 }
 
-/** Writes text to stdout. A reader that has had enough, like `head`, is not an error. */
+/** Writes text to stdout. A reader that closes it early, like `head`, is not an error. */
 export async function printTo(stdout: NodeJS.WritableStream, text: string): Promise<void> {
   if (text === '') return;
   const failure = await new Promise<Error | null | undefined>((done) => void stdout.write(text, done));

@@ -1,7 +1,7 @@
 import { amountOf, catalogue, failureOf, limitReached, printable } from '../core/index.js';
 import type { CliConsole } from './console.js';
 
-/** Exit code for a file that is wrong, or has a warning that counts as an error. */
+/** Exit code for a wrong file, or a warning that counts as an error. */
 export const refusedExit = catalogue.E_SPEC_INVALID.exit;
 
 interface Description {
@@ -22,10 +22,10 @@ export function descriptionOf(failure: unknown): Description {
   return { code, message: printable(message), help, exit };
 }
 
-/** @param pipeline Name of the one that failed, if there are several. @returns The exit code. */
+/** @param pipeline Name of the failed one, if there are several. @returns The exit code. */
 export function reportFailure(console: CliConsole, thrown: unknown, pipeline?: string): number {
   const { code, message, help, exit } = descriptionOf(thrown);
-  // The last line is the one that machines read.
+  // Machines read the last line.
   if (thrown instanceof Error && thrown.stack) console.log('debug', thrown.stack.split('\n'));
   const lines = `${pipeline === undefined ? '' : `${pipeline}: `}${message}`.split('\n');
   const facts = { ...(pipeline !== undefined && { pipeline }), code, help, exit };

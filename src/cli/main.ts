@@ -17,7 +17,7 @@ const { crash, runProcess } = createRequire(import.meta.url)('../command.cjs') a
 process.once('uncaughtException', crash);
 void runProcess();
 
-/** Lets Node keep compiled code (from 22.1) below the user's cache folder: it gets executed, so nobody else may be able to write it. */
+/** Lets Node (from 22.1) keep compiled code in the user's cache folder, where nobody else can write what gets executed. */
 function keepCompiled(): void {
   const { enableCompileCache }: typeof module & { readonly enableCompileCache?: (folder: string) => unknown } = module;
   if (!enableCompileCache) return;
@@ -27,7 +27,7 @@ function keepCompiled(): void {
     const { uid, mode } = lstatSync(folder);
     if (uid === (process.geteuid?.() ?? uid) && (mode & 0o077) === 0) enableCompileCache(folder);
   } catch {
-    // Nothing is kept without a home folder or permission to write there.
+    // Without a home folder, or permission to write there, nothing is kept.
   }
 }
 
@@ -39,7 +39,7 @@ function keepCompiled(): void {
  * - V8 11 (Node 20) optimizes later and inlines less: with 10,000 leads that saves 0.45 s of CPU time, and 500,000 take as long as before.
  */
 function setV8Flags(): void {
-  // Read when a heap is created: this thread already has its own.
+  // Read when a heap is created: this thread has its own already.
   setFlagsFromString('--initial-old-space-size=64');
   if (process.versions.v8.startsWith('11.')) {
     setFlagsFromString('--interrupt-budget=400000');
@@ -47,6 +47,6 @@ function setV8Flags(): void {
     setFlagsFromString('--wasm-tiering-budget=13000000');
   }
   setTimeout(() => setFlagsFromString('--heap-growing-percent=100'), 1_000).unref();
-  // Compiled code is valid only for a process with the same flags, and the next process starts as this one did.
+  // Compiled code is valid only under the same flags, and the next process starts as this one did.
   process.once('exit', () => setFlagsFromString('--heap-growing-percent=0'));
 }

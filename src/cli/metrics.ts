@@ -5,11 +5,11 @@ import { fixedPath, removeTemporaries, replaceFile, unlessMissing } from '../sto
 import type { CommandContext } from './command.js';
 import type { PipelineDocument } from './report-document.js';
 
-/** The metrics of a command in a file for the textfile collector of the Prometheus node exporter. Those of other pipelines in it stay. */
+/** A command's metrics, in a file for the textfile collector of the Prometheus node exporter. Other pipelines' metrics in it stay. */
 export class Metrics {
   readonly #unreported = new Set<string>();
 
-  /** @param values By name and labels, as they are in the file: no label has a character that would need escaping. */
+  /** @param values By name and labels, as in the file: no label has a character that needs escaping. */
   private constructor(
     private readonly path: string,
     private readonly console: CommandContext['console'],
@@ -34,12 +34,11 @@ export class Metrics {
     }
   }
 
-  /** The names of pipelines that the command is going to run. */
   expect(pipelines: readonly string[]): void {
     for (const name of pipelines) this.#unreported.add(name);
   }
 
-  /** If the pipeline was not run, only its exit code changes; if it published nothing, the time of its last success stays. */
+  /** For a pipeline that was not run, only the exit code changes; without publishing, the time of the last success stays. */
   async ended(pipeline: string, document: Partial<PipelineDocument>): Promise<void> {
     const { status, exit, startedAt = '', finishedAt, pages, read, sinks = [], requests } = document;
     const published = status === 'published';
@@ -56,7 +55,7 @@ export class Metrics {
       set('pages', pages);
       set('read_rows', read);
       for (const { at, bytes, books } of sinks) {
-        // Rows that were not published are written nowhere.
+        // Unpublished rows were not written.
         const counts = Object.entries<number>({ ...books }).filter(([count]) => published || count !== 'written');
         for (const [count, rows] of counts) set('rows', rows, `,output="${at}",count="${snakeCase(count)}"`);
         if (published) set('output_bytes', bytes, `,output="${at}"`);
@@ -69,14 +68,14 @@ export class Metrics {
     await this.#write();
   }
 
-  /** Also for the expected pipelines that it did not get to. */
+  /** Covers the expected pipelines that it did not get to, too. */
   async end(exit: number): Promise<void> {
     for (const name of this.#unreported) await this.ended(name, { exit });
     this.values.set('leadstream_exit_code', String(exit));
     await this.#write();
   }
 
-  /** If the file cannot be written, it warns. */
+  /** Only warns if the file cannot be written. */
   async #write(): Promise<void> {
     await this.#save().catch((error: unknown) =>
       this.console.log('warn', `the metrics were not written: ${this.path}: ${reasonOf(error)}; what was published is unaffected`),
@@ -86,7 +85,7 @@ export class Metrics {
   /** Writes the file for readers of any user. */
   async #save(): Promise<void> {
     const names = new Set([...this.values.keys()].map(nameOf).toSorted());
-    // A run sets them, and none accumulates.
+    // Gauges: runs set them, and none accumulates.
     const blocks = [...names].map((name) => {
       const lines = [...this.values].filter(([key]) => nameOf(key) === name).map(([key, value]) => `${key} ${value}\n`);
       return `# TYPE ${name} gauge\n${lines.join('')}`;

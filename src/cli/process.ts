@@ -7,21 +7,21 @@ const { env, stdout, stderr } = process;
 const argv = process.argv.slice(2);
 const secrets = createSecrets(secretsIn(env));
 
-/** What reporting a crash needs is already loaded; the rest is not. */
+/** What reporting a crash needs is loaded already; the rest is not. */
 export async function runProcess(): Promise<void> {
-  // A reader may go away, or the disk be full: code that writes data gets the error from the write, and a lost message is no failure.
+  // A reader may be gone, or the disk full: code that writes data gets the error from its write, and a lost message is no failure.
   for (const stream of [stdout, stderr]) stream.on('error', () => {});
   const signals = onSignals();
   const cwd = process.cwd();
   const { runCli } = await import('./run-cli.js');
   const exit = await runCli(argv, { env, cwd, stdout, stderr, signal: signals.signal, secrets });
-  // Work that was done before a signal arrived stays done; work that failed gets the exit code of the signal.
+  // Work done before a signal stays done; work that failed gets the signal's exit code.
   process.exitCode = exit === 0 ? exit : (signals.exitCode ?? exit);
   signals.done(process.exitCode);
-  // Everything is cleaned up: a slow reader of stdout must not hold up a process that was asked to end.
+  // Everything is cleaned up: a slow reader of stdout must not delay a process that was asked to end.
   if (signals.exitCode !== undefined) process.exit();
-  // Nothing that a plug-in left open, like a connection pool, may hold it up either. Printed output must arrive first. Node hands the signals back to the
-  // system while it exits by itself, and a signal at that moment would make a published run look failed.
+  // Nor must anything that a plug-in left open, like a connection pool. Printed output must arrive first. While Node exits by itself, it
+  // hands the signals back to the system, and a signal at that moment would make a published run look failed.
   await Promise.all([flushed(stdout), flushed(stderr)]);
   process.exit();
 }
@@ -34,13 +34,13 @@ async function flushed(stream: NodeJS.WritableStream): Promise<void> {
   await new Promise<void>((done) => void stream.write('', () => done()));
 }
 
-/** The signals that ask a command to end; SIGHUP comes when a terminal closes. */
+/** The signals that end a command; SIGHUP comes when a terminal closes. */
 const exits = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const satisfies Record<string, ExitCode>;
 
-/** Closing a terminal or stopping a service may send a signal twice, once by a shell and once by the system. */
+/** A closing terminal or a stopped service may send a signal twice, once by a shell and once by the system. */
 const onceMs = 500;
 
-/** The second signal ends the process at once, unless it arrives together with the first. */
+/** A second signal ends the process at once, unless it arrives with the first. */
 function onSignals() {
   const abort = new AbortController();
   let exitCode: ExitCode | undefined;
@@ -67,7 +67,7 @@ function onSignals() {
     get exitCode() {
       return exitCode;
     },
-    /** A signal that arrives while the process exits no longer changes how it ends. */
+    /** A signal during the exit no longer changes how the process ends. */
     done: (code: number) => {
       finished = code;
     },

@@ -2,12 +2,12 @@ import { version } from '../core/index.js';
 import type { FailedRunReport, Pipeline, RunReport } from '../index.js';
 import type { RunObserver } from './status.js';
 
-/** What a report contains about one pipeline: unknown facts are left out, as for a run that never began. */
+/** A pipeline in a report: unknown facts are left out, as for a run that did not begin. */
 export interface PipelineDocument extends Partial<Omit<FailedRunReport, 'pipeline'>>, Partial<Pick<RunObserver, 'requests' | 'stages'>> {
   readonly status: 'published' | 'failed' | 'closed' | 'not_run';
   readonly pipeline: string | undefined;
   readonly file?: string;
-  /** Exit code that this pipeline alone would have given. */
+  /** The exit code of this pipeline alone. */
   readonly exit?: number;
   readonly error?: { readonly code: string; readonly message: string; readonly help: string };
   readonly version: string;

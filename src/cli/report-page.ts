@@ -77,7 +77,7 @@ function table(title: string, rows: readonly (readonly unknown[])[], names?: rea
   return part(title, lines.length === 0 ? '' : `<table>${head}${lines.join('\n')}</table>`);
 }
 
-/** Formats a value for people: of a record or list only what is not empty or 0. */
+/** Formats a value for people; of a record or list, only what is not empty or 0. */
 function textOf(value: unknown): string {
   if (typeof value === 'number') return amount(value);
   if (typeof value === 'string') return value;
@@ -94,7 +94,7 @@ function wordsOf(name: string): string {
 
 type Bar = readonly [kind: 'way' | 'lost' | 'added', label: string, rows: number];
 
-/** The flow of rows to the first sink. Steps that do not change the number are left out. */
+/** The flow of rows to the first sink. Steps that do not change their number are left out. */
 function flowOf({ collection, read = 0, consistency, steps = [], sinks: [sink] = [], status }: PipelineDocument): readonly Bar[] {
   if (collection === undefined || read === 0) return [];
   const changes: readonly Bar[] = [

@@ -14,7 +14,7 @@ export class ReportFiles {
     private readonly stores: ObjectStores,
   ) {}
 
-  /** Empties the files: after a killed run no earlier report can be taken for its own. */
+  /** Empties the files, so that an earlier report is not taken for a killed run's. */
   static async open(files: readonly string[], context: CommandContext, stores: ObjectStores): Promise<ReportFiles> {
     const places = new Map(files.map((file) => [file, fixedPlace(file, '--report', context.cwd)]));
     for (const work of [refuseForeign, (path: string) => put(path, '', stores)])
@@ -25,16 +25,16 @@ export class ReportFiles {
     return new ReportFiles(places, context, stores);
   }
 
-  /** If a report cannot be written, it warns: what was published stays. */
+  /** Only warns if a report cannot be written: what was published stays. */
   async write(report: ReportDocument): Promise<void> {
     const { console } = this.context;
     for (const [file, path] of this.files)
       try {
-        // Credentials leave before anything is escaped: an escaped one would not be found.
+        // Credentials are redacted before anything is escaped: an escaped one would not be found.
         const redacted = JSON.parse(jsonOf(report, { redact: console.redact })) as ReportDocument;
         const { reportPage } = await import('./report-page.js');
         const content = /\.html?$/i.test(file) ? reportPage(redacted) : `${jsonOf(redacted, { indent: 2 })}\n`;
-        // A reader finds all of a report or none, even if the run is killed.
+        // A reader finds the whole report or none, even after a kill.
         const found = isRemote(path) ? undefined : await lstat(path);
         if (!found?.isFile()) await put(path, content, this.stores);
         else await replaceFile(path, content, found.mode & 0o777).catch(() => put(path, content, this.stores));
@@ -60,7 +60,7 @@ async function startOf(path: string, stores: ObjectStores): Promise<string> {
   return found?.isFile() ? text(createReadStream(path, { end: 63 })) : '';
 }
 
-/** Writes in place, at once or not at all: a pipe that no one reads would make the run wait forever. */
+/** Writes in place, at once or not at all: a pipe that no one reads would block the run forever. */
 async function put(path: string, content: string, stores: ObjectStores): Promise<void> {
   if (isRemote(path)) {
     const { store, key } = stores.above(path);

@@ -24,7 +24,7 @@ export async function runAndReport(
   const status = new Status(pipeline, observed, { console, stderr, stdout });
   const end = () => status.end();
   signal.addEventListener('abort', end, { once: true });
-  // Messages appear above the status line, which comes back with the next frame.
+  // Messages appear above the status line, which the next frame draws again.
   const above: CliConsole = {
     ...console,
     log: (...message) => (status.clear(), console.log(...message)),
@@ -38,7 +38,7 @@ export async function runAndReport(
     for (const step of report.steps) console.event('step.finished', { ...facts, ...step });
     for (const { at, path, total, bytes } of report.sinks)
       if (path !== undefined) console.event('output.published', { ...facts, at, path, rows: total, bytes });
-    // Machines got a line for each step and output.
+    // Machines got a line per step and output.
     const summary = summaryOf(report).split('\n');
     console.event('run.finished', { ...facts, report }, console.format === 'json' ? summary.slice(0, 1) : summary);
     return report;
@@ -57,7 +57,7 @@ export async function runAndReport(
   }
 }
 
-/** Watchers that report on stderr: retries and warnings, and with `--log-level debug` every other event. */
+/** Watchers that report on stderr: retries and warnings, and with `--log-level debug` all other events. */
 export function watchers(console: CliConsole, { retries = true }: { readonly retries?: boolean } = {}): readonly Watcher[] {
   const notices: Watcher = {
     ...(retries && {

@@ -39,7 +39,7 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
   };
 
   try {
-    // Without any words, it prints the help. It did no work, so this is not a success.
+    // Without words, it prints the help, but did no work: not a success.
     const nothing = argv.length === 0;
     const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv;
     const { shown, isAnswered } = await parse(nothing ? ['--help'] : words, runner, Math.min(100, stdout.columns ?? 100));
@@ -52,11 +52,11 @@ export async function runCli(argv: readonly string[], options: CliOptions): Prom
   }
 }
 
-/** `shown` is the help or the version, which `isAnswered` says was requested. */
+/** `shown` is the help or the version, which was requested if `isAnswered`. */
 async function parse(argv: readonly string[], runner: Runner, width: number) {
   let shown = '';
   const parser = commands.reduce((parent, command) => command(parent, runner), commonOptions(yargs()));
-  // It would format the help of a running command in case it is requested, which takes longer than all the parsing.
+  // It would format the help of a running command in advance, which takes longer than all the parsing.
   parser.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {};
   const parsed = await parser
     .scriptName('leadstream')
@@ -84,7 +84,7 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
   return { shown, isAnswered: parsed['help'] === true || parsed['version'] === true };
 }
 
-/** Names of options: all, those without a value, and those that may be given several times. */
+/** Names of options: all, those without a value, and those that may be repeated. */
 interface Declared {
   readonly key: Readonly<Record<string, unknown>>;
   readonly alias: Readonly<Record<string, readonly string[]>>;
@@ -96,7 +96,7 @@ function namesIn({ key, alias }: Declared): readonly string[] {
   return [...Object.keys(key), ...Object.values(alias).flat()];
 }
 
-/** The parser's words for what would repeat what was typed, which may be a key typed by mistake: `%c` leaves it out. */
+/** The parser's messages without what was typed, which may be a key: `%c` leaves it out. */
 const sentences = {
   'Invalid values:': ' ',
   'Argument: %s, Given: %s, Choices: %s': '%s%c must be one of %s.',
@@ -124,7 +124,7 @@ function valueProblem(values: Readonly<Record<string, unknown>>, words: readonly
   return undefined;
 }
 
-/** Members of the parser that its types lack. */
+/** Members that the parser's types lack. */
 declare module 'yargs' {
   interface Argv<T> {
     getOptions(): Declared;

@@ -20,8 +20,8 @@ interface SeriesSurroundings {
 }
 
 /**
- * Runs pipelines one after another. A failure does not stop the others unless they would meet it too: after a signal, refused credentials or wrong usage. It
- * determines the exit code then, otherwise the first one does.
+ * Runs pipelines one after another. A failure stops the others only if they would meet it too (a signal, refused credentials, wrong usage),
+ * and then determines the exit code; otherwise the first failure does.
  */
 export async function runSeries(
   pipelines: readonly Pipeline[],
@@ -31,12 +31,12 @@ export async function runSeries(
 ): Promise<number> {
   const { RateLimiters, TableSets } = await import('../index.js');
   const sets = new TableSets(pipelines);
-  // Requests for one file count towards the rate limits of the next.
+  // A file's requests count towards the rate limits of the next.
   const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters(), sets }, around);
   await series.begin();
   const running: Promise<void>[] = [];
   for (const pipeline of pipelines) {
-    // One that waits for the tables of others lets them run.
+    // A pipeline that waits for others' tables lets them run.
     const held = new Promise<void>((resolve) => (sets.held = resolve));
     running.push(series.run(pipeline));
     await Promise.race([held, running.at(-1)]);
@@ -47,11 +47,11 @@ export async function runSeries(
 }
 
 class Series {
-  /** What was not loaded, and the pipelines. */
+  /** Files that were not loaded, then the pipelines. */
   #documents: readonly PipelineDocument[] = [];
   #failure: ReturnType<typeof descriptionOf> | undefined;
   #stopped = false;
-  /** Settles when the ends so far are in the report. */
+  /** Settles when the report has all ends so far. */
   #noted = Promise.resolve();
 
   constructor(
@@ -110,13 +110,13 @@ class Series {
     return exit;
   }
 
-  /** Reports a failure of a pipeline, or of a file that was not loaded. */
+  /** Reports the failure of a pipeline, or of a file that was not loaded. */
   #failed(thrown: unknown, pipeline?: string) {
     const { console, signal } = this.context;
     reportFailure(console, thrown, this.#isOne ? undefined : pipeline);
     const described = descriptionOf(thrown);
     const { code, message, help, exit } = described;
-    // Every further pipeline would meet these.
+    // All other pipelines would meet these.
     this.#stopped = pipeline !== undefined && (signal.aborted || ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'].includes(code));
     if (this.#stopped || !this.#failure || this.#failure.code === 'E_RUN_TOGETHER') this.#failure = described;
     return { status: 'failed', exit, error: { code, message: console.redact(message), help } } as const;
@@ -130,7 +130,7 @@ class Series {
     return this.#documents.some(({ status }) => status === 'not_run');
   }
 
-  /** Writes how the series ends if the command gets no further. While any pipeline is left, it is not a success. */
+  /** Writes how the series ends if the command gets no further. Pipelines that are left make it no success. */
   async #write(): Promise<void> {
     const pipelines = this.#documents;
     const [only] = pipelines;

@@ -7,16 +7,16 @@ interface Stage {
   readonly stage: string;
   readonly startMs: number;
   ms?: number;
-  /** Rows of the list read so far, and those that it had in the last run. */
+  /** Rows of the list read so far, and those of the last run. */
   rows?: number;
   readonly expected?: number | undefined;
 }
 
-/** All attempts by purpose, and what became of them. */
+/** All attempts by purpose, and their results. */
 interface RequestCounts extends Record<OperationEvent<'request'>['purpose'], number> {
   /** After decompression. */
   bytes: number;
-  /** By HTTP status, or error code if there was no answer. */
+  /** By HTTP status, or by error code without a response. */
   readonly retries: Record<string, number>;
 }
 
@@ -25,7 +25,7 @@ const mostStages = 100;
 /** For the report, the metrics and the status line. Memory is bounded, however long the run takes. */
 export class RunObserver {
   readonly requests: RequestCounts = { page: 0, probe: 0, find: 0, bytes: 0, retries: {} };
-  /** The first hundred, in the order in which they began; stages may overlap. */
+  /** The first hundred, in the order of their begin; stages may overlap. */
   readonly stages: Stage[] = [];
   readonly #startedAt = performance.now();
   readonly #open = new Map<object, Stage>();
@@ -49,7 +49,7 @@ export class RunObserver {
     commit: this.#stage(() => ({ stage: 'publishing' })),
   };
 
-  /** The stage that is going on and began last: the source of a run waits for the other sides of its joins. */
+  /** The active stage that began last: a run's source waits for the other sides of its joins. */
   get current(): Stage & { readonly forMs: number } {
     const [stage] = [...this.#open.values()].slice(-1);
     if (stage) return { ...stage, forMs: this.#now() - stage.startMs };
@@ -88,21 +88,21 @@ interface StatusPlace {
   readonly stdout: Pick<OutputStream, 'isTTY'>;
 }
 
-/** What a run does, as a changing line of a terminal, elsewhere as a message every half minute. */
+/** What a run does, as a changing line on a terminal, elsewhere as a message every half minute. */
 export class Status {
-  /** Whether there is a changing line, which counts retries by itself. */
+  /** Whether there is a changing line, which counts retries itself. */
   readonly isLive: boolean;
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #stderr: OutputStream;
   #line = '';
 
   constructor({ name, plan }: Pick<Pipeline, 'name' | 'plan'>, observed: RunObserver, { console, stderr, stdout }: StatusPlace) {
-    // Rows that are printed on the same terminal are progress enough.
+    // Rows printed on the same terminal show the progress.
     const isPrinted = stdout.isTTY === true && plan.sinks.some(({ definition }) => definition.prints);
     const isWanted = !isPrinted && (console.level === 'info' || console.level === 'debug');
     this.isLive = isWanted && stderr.isTTY === true && console.format === 'text';
     this.#stderr = stderr;
-    // Some terminals move on to the next line after the last column.
+    // Some terminals go to the next line after the last column.
     const draw = () => this.#show(printable(`${name}: ${statusLine(observed)}`).slice(0, (stderr.columns ?? 80) - 1));
     const report = () => {
       const { stage: doing, rows, expected } = observed.current;
@@ -114,7 +114,7 @@ export class Status {
     this.#timer = isWanted ? setInterval(this.isLive ? draw : report, this.isLive ? frameMs : heartbeatMs).unref() : undefined;
   }
 
-  /** Makes space for the next message. The next frame draws the line again. */
+  /** Clears the line for a message; the next frame draws it again. */
   clear(): void {
     this.#show('');
   }
@@ -124,10 +124,7 @@ export class Status {
     this.#show('');
   }
 
-  /**
-   * Overwrites the last line and clears its rest in one write, so that nothing flickers. Does not hide the cursor: the process can be
-   * killed before it is shown again.
-   */
+  /** Overwrites the last line in one write, without flicker. The cursor stays visible: a killed process could not show it again. */
   #show(line: string): void {
     if (line !== this.#line) this.#stderr.write(`\r${line}\u001b[K`);
     this.#line = line;
@@ -141,7 +138,7 @@ function statusLine({ current, requests }: RunObserver): string {
   const parts = [
     stage,
     ...(rows === undefined ? [] : [`${amountOf(rows, 'row')}${share}`]),
-    // Half a second is too little to measure a rate.
+    // Half a second is too short to measure a rate.
     ...(rows && forMs >= 500 ? [`${amount(Math.round((1000 * rows) / forMs))} rows/s`] : []),
     ...(requests.bytes > 0 ? [`${(requests.bytes / 1e6).toFixed(1)} MB`] : []),
     ...(retries > 0 ? [amountOf(retries, 'retry', 'retries')] : []),

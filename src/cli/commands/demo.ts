@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { packageFile } from '../../core/index.js';
 import { command } from '../command.js';
 
-/** Folder of the demo in the working directory, so that it touches no one's outputs. */
+/** In the working directory, a folder of its own, so that nobody's outputs are touched. */
 const folder = 'leadstream-demo';
 
 export const demo = command(

@@ -56,7 +56,7 @@ async function subjectOf(arguments_: ArgumentsOf<typeof options>, context: Comma
   return {
     connection: { ...connection, collections: own },
     service: { ...environmentBlock(connection), ...service },
-    // The collection that is read first comes first, then the others in the order of the service's documentation.
+    // The pipeline's own collection first, then the others in the order of the service's documentation.
     collections: [plan.collection.name, ...collectionNames.filter((name) => plan.reads.includes(name)), ...plan.reads],
   };
 }

@@ -29,7 +29,7 @@ export const preview = command(
     const { failure, whole, stages } = await previewPipeline(pipeline, reading);
     const chosen = step === undefined ? stages : stages.slice(-1);
     const wanted = wordsIn(arguments_.columns);
-    // A column may be missing at some of the stages.
+    // Some stages may lack a column.
     refuseUnknown('--columns', 'column', wanted, [...new Set(chosen.flatMap(({ columns }) => namesOf(columns)))]);
     for (const stage of chosen) {
       const earlier = stages[stages.indexOf(stage) - 1];
@@ -79,7 +79,7 @@ function masked({ columns, rows }: Stage): Pick<Stage, 'columns' | 'rows'> {
   };
 }
 
-/** The first columns that fit next to each other, at least one; at most 24 characters are reserved for each. */
+/** The first columns that fit side by side, at least one, with at most 24 characters for each. */
 function fitting(columns: readonly Column[], rows: readonly Row[], room: number): readonly Column[] {
   let free = room;
   const count = columns.findIndex(({ name, type }) => {

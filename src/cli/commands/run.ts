@@ -67,7 +67,7 @@ async function runLoaded(arguments_: Arguments, context: CommandContext, metrics
   const files = filesNamed(words, cwd);
   const loaded: Loaded[] = [];
   const broken: BrokenFile[] = [];
-  // Every problem is reported before the first request, and a bad file does not keep the others from running.
+  // All problems are reported before the first request, and a bad file does not keep the others from running.
   for (const file of files) {
     try {
       for (const pipeline of await loadPipelines(file, loading)) loaded.push({ file, pipeline });
@@ -76,7 +76,7 @@ async function runLoaded(arguments_: Arguments, context: CommandContext, metrics
       if (failure instanceof SpecError) metrics?.expect(failure.pipelines.filter(isWanted));
     }
   }
-  // A named pipeline may be in a file that could not be read. That failure is reported instead.
+  // A named pipeline may be in an unreadable file, whose failure is then reported instead.
   const names = loaded.map(({ pipeline }) => pipeline.name);
   if (broken.length === 0) refuseUnknown('--only', 'pipeline', only, names);
   const wanted = loaded.filter(({ pipeline }) => isWanted(pipeline.name));
@@ -97,7 +97,7 @@ async function runLoaded(arguments_: Arguments, context: CommandContext, metrics
   return runSeries(pipelines, context, { stateDir, restart, allowShrink, allowPartial }, { broken, metrics, report });
 }
 
-/** The state folder tells pipelines apart by their names. */
+/** The state folder distinguishes pipelines by their names. */
 function refuseClashes(loaded: readonly Loaded[], writesOver: (pipeline: Pipeline, path: string) => boolean): void {
   const prints = ({ plan }: Pipeline) => plan.sinks.some(({ definition }) => definition.prints);
   for (const [index, { file, pipeline }] of loaded.entries()) {

@@ -30,7 +30,7 @@ const stateOption = {
 
 type TableOptions = OptionsIn<ReturnType<typeof tableOptions>>;
 
-/** Makes a command for the table that its argument names. @param whole Whether tables that are published together count as one. */
+/** Makes a command for the table of its argument. @param whole Whether tables published together count as one. */
 function tableCommand<T extends TableOptions>(
   name: string,
   summary: string,
@@ -50,9 +50,8 @@ function tableCommand<T extends TableOptions>(
 }
 
 /**
- * Finds the table that an argument names, which may be the only one of a pipeline file. How its catalog is reached is put into the environment.
- *
- * @param whole Whether tables that are published together are named by their folder.
+ * Finds the table of an argument, possibly the only one of a pipeline file, and sets the environment for its catalog.
+ * @param whole Whether the folder names tables that are published together.
  */
 async function tableOf({ dir, endpoint }: TableOptions, { console, cwd, env, signal }: CommandContext, whole: boolean) {
   const { loadPipelines, RestCatalog, Stores } = await import('../../index.js');
@@ -121,8 +120,8 @@ type Reader = 'duckdb' | 'polars' | 'spark';
 type Query = (path: string, found: TableFiles) => string;
 
 /**
- * How readers name a table. Columns that later runs added are null in the files of earlier ones; the types of columns in names of folders are said, since
- * readers would guess `01234` to be a number.
+ * How readers name a table. Columns that later runs added are null in earlier files; types of columns in folder names are explicit, since
+ * readers would take `01234` for a number.
  */
 const queries: Readonly<Record<Reader, Query>> = {
   duckdb: (path, { table, metadata = path, files: all, folders }) => {
@@ -144,11 +143,11 @@ const queries: Readonly<Record<Reader, Query>> = {
     const named = (text: string) => JSON.stringify(text.replace(/^s3:/, 's3a:'));
     if (table !== 'plain') return `spark.read.format("${table}").load(${named(metadata)})`;
     const schema = [...columns, ...folders].map(({ name, type }) => `\`${name.replaceAll('`', '``')}\` ${typesOf[type].spark}`);
-    // Spark takes folders of partitions below one base only.
+    // Spark accepts only one base folder of partitions.
     const baseOf = (file: string) => (folders.length === 0 ? '' : file.slice(0, file.search(/\/(?:[^/]+=[^/]+\/)*[^/]+$/)));
     const reads = [...new Set(all.map(baseOf))].map((base) => {
       const below = base === '' ? '' : `.option("basePath", ${named(base)})`;
-      // Of paths, Spark takes only `basePath` literally.
+      // Spark takes only `basePath` literally.
       const files = all.filter((file) => baseOf(file) === base).map((file) => named(file.replaceAll(/[*?[\]{}\\]/g, '\\$&')));
       return `spark.read.schema(${JSON.stringify(schema.join(', '))})${below}.parquet(${files.join(', ')})`;
     });
@@ -243,7 +242,7 @@ const verify = tableCommand(
     if (wrong.length > 0) throw new GateError('E_GATE_VERIFY', wrong);
     if (evidence === 'none' && manifest === undefined) {
       const unchecked = unlogged(dir, run, stateDir);
-      // A folder given with the option is expected to have the runs.
+      // A given folder must have the runs.
       if (given !== undefined) throw new LeadstreamError('E_STATE_LOG', unchecked);
       console.event('warning', { code: 'W_STATE_LOG' }, `W_STATE_LOG: ${unchecked}`);
     }

@@ -31,7 +31,7 @@ export const test = command(
         documents.push({ file, ...(await testPipelines(file, { ...own, cwd, only, signal, onResult: onResult(file) })) });
       } catch (failure) {
         if (signal.aborted) throw new LeadstreamError('E_RUN_ABORTED', 'the tests were stopped', { cause: failure });
-        // If the results of one file cannot be printed, neither can those of the others.
+        // If the results of one file cannot be printed, those of the others cannot either.
         if (failure instanceof SinkError) throw failure;
         broken ||= reportFailure(console, failure);
         documents.push({ file, ok: false, error: descriptionOf(failure).message });
@@ -41,7 +41,7 @@ export const test = command(
     const skipped = documents.flatMap((document) => document.skipped ?? []);
     if (broken === 0) refuseNothing(tests, skipped, only);
     const failed = tests.filter(({ ok }) => !ok).length;
-    // A problem in a file outweighs a failed test.
+    // A problem in a file precedes a failed test.
     const exit = broken || (failed > 0 ? testFailed : 0);
     if (format === 'json') await printTo(stdout, `${JSON.stringify({ ok: exit === 0, files: documents }, undefined, 2)}\n`);
     const counts = `${amountOf(tests.length, 'test')}, ${amount(tests.length - failed)} passed, ${amount(failed)} failed`;
@@ -50,7 +50,7 @@ export const test = command(
   },
 );
 
-/** When nothing was tested, that must not look like success. */
+/** Testing nothing must not look like success. */
 function refuseNothing(tests: TestResults['tests'], skipped: TestResults['skipped'], only: readonly string[]): void {
   const known = [...tests, ...skipped].flatMap(({ pipeline, name }) => [pipeline, name]);
   if (known.length > 0) refuseUnknown('--only', 'test', only, [...new Set(known)]);

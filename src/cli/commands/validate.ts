@@ -43,7 +43,7 @@ function report(file: string, { ok, findings, pipelines, unset }: LintResult, { 
   for (const { severity, code, line, column, message } of findings) {
     const place = `${file}:${line}:${column} ${message}`;
     const isRefused = severity === 'error';
-    // People who treat warnings as errors recognize them by their codes.
+    // Those who treat warnings as errors know them by their codes.
     const words = code.startsWith('W_') ? `${code}: ${place}` : place;
     console.event(isRefused ? 'file.refused' : 'file.warned', { code, file, line, column, ...(isRefused && { exit: refusedExit }) }, words);
   }
