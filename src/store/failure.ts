@@ -1,6 +1,6 @@
 import { type ErrorCode, type GeneralCode, LeadstreamError, limitReached, SinkError } from '../core/index.js';
 
-/** Returns the code of a system error (`ENOSPC`, `ENOTDIR`, …); `undefined` for anything else. */
+/** Returns the code of a system error (`ENOSPC`, `ENOTDIR`, …), otherwise `undefined`. */
 export function errnoOf(thrown: unknown): string | undefined {
   return typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
 }
@@ -14,10 +14,9 @@ export function unlessMissing<T>(instead: T): (thrown: unknown) => T {
 }
 
 /**
- * Performs a disk operation and converts its failures to user-facing errors. Our own errors are rethrown unchanged.
- *
+ * Performs a disk operation and converts its failures to ours; our own are rethrown unchanged.
  * @param code `E_SINK_PATH` while an output is being opened, `E_SINK_WRITE` after that.
- * @throws {SinkError} `code`, with `what` followed by the reason of the system: `…: ENOSPC: no space left on device`.
+ * @throws {SinkError} `code`, with `what` and the system's reason: `…: ENOSPC: no space left on device`.
  * @throws {LeadstreamError} `E_RUN_FILES` or `E_RUN_MEMORY` if a limit of the process was reached.
  */
 export async function attempt<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: string, work: () => Promise<T>): Promise<T> {
@@ -37,7 +36,7 @@ function systemReason(thrown: unknown): string {
   return code !== undefined && text.startsWith(`${code}:`) ? (text.split(',', 1)[0] ?? text) : [code, text].filter(Boolean).join(': ');
 }
 
-/** Creates the same failure with another message. A failure that is neither ours nor a reached limit becomes a write failure. */
+/** Creates the same failure with another message. What is neither ours nor a reached limit becomes a write failure. */
 export function reworded(failure: unknown, message: string): LeadstreamError {
   const options = { cause: (failure instanceof LeadstreamError && failure.cause) || failure };
   if (failure instanceof SinkError) return new SinkError(failure.code, message, options);
@@ -53,7 +52,7 @@ export function isLocked(failure: unknown): boolean {
   return failure instanceof LeadstreamError && failure.code === 'E_RUN_LOCKED';
 }
 
-/** A handler for `catch` that returns `undefined` for what somebody else holds, or wrote first. */
+/** A handler for `catch` that returns `undefined` for what another run holds, or wrote first. */
 export function unlessLocked(thrown: unknown): undefined {
   if (!isLocked(thrown)) throw thrown;
 }

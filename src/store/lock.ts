@@ -11,19 +11,19 @@ import { isRemote } from './paths.js';
 
 /** A run's exclusive right to its outputs. */
 export interface RunLock {
-  /** @throws {LeadstreamError} `E_RUN_LOCKED` if this run was frozen for over a minute, and has lost an output to one on another host. */
+  /** @throws {LeadstreamError} `E_RUN_LOCKED` if this run was frozen for over a minute, and lost an output to a run on another host. */
   check(): Promise<void>;
-  /** Removes what was created for the locks, too. Never rejects; may be called twice. */
+  /** Also removes what was created for the locks. Never rejects; may be called twice. */
   release(): Promise<void>;
 }
 
 /**
- * Ensures that only one run at a time writes each output, by a file or object `.<name>.lock` next to it. It does not wait, but see `lockObject`.
+ * Lets only one run at a time write each output, by a file or object `.<name>.lock` next to it. It does not wait, but see `lockObject`.
  *
- * On the same host, a lock is taken over at once if its process is dead, and never while that lives; otherwise when its last heartbeat is older than a minute,
- * so the clocks of hosts that share outputs must agree to within less than that.
+ * On the same host, a lock is taken over at once if its process is dead, and never while it lives; otherwise if its last heartbeat is older
+ * than a minute, so the clocks of hosts that share outputs must agree to within less than that.
  *
- * @param outputs Absolute paths, of this machine or of a store. Missing folders above them are created.
+ * @param outputs Absolute paths, on this machine or a store. Missing folders above them are created.
  * @throws {LeadstreamError} `E_RUN_LOCKED` naming output, run, host, process and time.
  * @throws {SinkError} `E_SINK_PATH` if a lock cannot be written; `E_SINK_FOREIGN` if a file of that name is not ours.
  */
@@ -36,7 +36,7 @@ export function lockOwn(path: string, options: ObjectLockOptions): Promise<RunLo
   return lockEach([path], options, 0o600);
 }
 
-/** Locks in the order of the paths, so that two runs cannot wait for each other's. */
+/** Locks in the order of the paths, so that two runs cannot wait for each other. */
 async function lockEach(paths: readonly string[], options: ObjectLockOptions, mode: number): Promise<RunLock> {
   const { runId, heartbeatMs = 15_000 } = options;
   const mine = await thisProcess(runId);
@@ -67,7 +67,7 @@ async function lockEach(paths: readonly string[], options: ObjectLockOptions, mo
   };
 }
 
-/** Works on a file of the state folder that other runs change as well. @throws {LeadstreamError} `E_RUN_LOCKED` if others hold it for ten seconds. */
+/** Works on a file of the state folder that other runs change, too. @throws {LeadstreamError} `E_RUN_LOCKED` after ten seconds. */
 export async function inTurn<T>(path: string, runId: string, work: () => Promise<T>): Promise<T> {
   let lock: RunLock | undefined;
   for (let turns = 500; lock === undefined; turns -= 1) {
@@ -83,7 +83,7 @@ export async function inTurn<T>(path: string, runId: string, work: () => Promise
   }
 }
 
-/** Takes the lock of one output. `acquire` describes how it changes hands. */
+/** Takes the lock of an output, as `acquire` describes. */
 async function take(output: string, mine: Owner, mode: number): Promise<HeldLock> {
   const path = join(dirname(output), `.${basename(output)}.lock`);
   const folders = await makeFolders(dirname(output));
@@ -113,7 +113,7 @@ async function take(output: string, mine: Owner, mode: number): Promise<HeldLock
     output,
     holder: async () => (await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readLock(path)))?.owner,
 
-    /** Touches the opened file rather than the path, so it never prolongs the lock of another run. */
+    /** Touches the opened file, not the path, so that it never prolongs another run's lock. */
     async beat(): Promise<void> {
       const now = new Date();
       await handle.utimes(now, now).catch(() => undefined);
@@ -128,14 +128,14 @@ async function take(output: string, mine: Owner, mode: number): Promise<HeldLock
 }
 
 /**
- * Renames the complete file `draft` to `path`, replacing the lock of a dead owner if necessary. If several processes try, one wins:
+ * Renames the complete file `draft` to `path`, and replaces a dead owner's lock. If several processes try, one wins:
  *
- * - A free lock is taken by `link`, which fails if a file exists. The linked file is complete, so no one reads a partial one.
- * - Any process that removes or replaces the lock with id X, including its owner, first takes the lock `.<name>.lock-X.lock` in the same way, and re-checks
- *   that X is still there. Ids are never reused, so X cannot come back: a slow process that judged X dead finds another id and touches nothing.
+ * - `link` takes a free lock; it fails if a file exists. The linked file is complete, so no one reads a partial one.
+ * - Whoever removes or replaces the lock with id X, including its owner, first takes the lock `.<name>.lock-X.lock` in the same way, and checks again that X
+ *   is there. Ids are never reused, so X cannot come back: a slow process that judged X dead finds another id and touches nothing.
  * - A process that dies on the way leaves such a lock behind, which is taken over in the same way.
  *
- * Files that are not our locks stay, however old they are: a name like `.yarn.lock` may belong to another program.
+ * Files that are not our locks stay, however old: a name like `.yarn.lock` may belong to another program.
  */
 async function acquire(path: string, draft: string, output: string): Promise<void> {
   while (!(await linked(draft, path))) {
@@ -152,7 +152,7 @@ async function acquire(path: string, draft: string, output: string): Promise<voi
     try {
       if ((await readLock(path))?.owner?.id === id) return await rename(right, path);
     } finally {
-      // After the rename the name is free; any process that has taken it since will find the dead lock gone.
+      // After the rename, the name is free; a process that took it since will find the dead lock gone.
       await removeFile(right);
     }
   }
@@ -167,13 +167,13 @@ async function readLock(path: string) {
     const text = await file.readFile('utf8');
     // Not ours, or not yet: without links, a lock is visible before it is complete.
     const { data: found } = owner().safeParse(jsonIn(text));
-    // A living owner keeps its lock however long it is silent; one that cannot be checked, as long as it sends heartbeats.
+    // A living owner keeps its lock however long it is silent; one that cannot be checked, while it sends heartbeats.
     const isHeld = (found && (await lives(found))) ?? Math.abs(Date.now() - mtimeMs) <= silenceMs;
     return { owner: found, isEmpty: text === '', isHeld };
   });
 }
 
-/** Removes what killed processes left behind: our locks, and empty files with the names of drafts. */
+/** Removes what killed processes left: our locks, and empty files with the names of drafts. */
 async function removeLeftovers(path: string): Promise<void> {
   const head = basename(path);
   const folder = dirname(path);
@@ -185,7 +185,7 @@ async function removeLeftovers(path: string): Promise<void> {
   }
 }
 
-/** What follows the name of the lock in the names of such files. */
+/** What follows the lock's name in the names of such files. */
 const asideName = /^(?:-[0-9a-f]{16}\.lock)+$/;
 
 /** The path of a lock on a lock, or of a lock before it has its final name. */

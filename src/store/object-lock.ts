@@ -5,35 +5,33 @@ import { type ObjectStores, type StoredObject, writeOnce } from './objects.js';
 import { lives, lockedBy, owner, silenceMs, type Owner } from './owner.js';
 
 export interface ObjectLockOptions {
-  /** Run to name in the locks. */
+  /** Run named in the locks. */
   readonly runId: string;
   /** Needed for outputs on a store. */
   readonly stores?: ObjectStores;
-  /** Time between two heartbeats, in milliseconds. Default 15,000. */
+  /** Milliseconds between two heartbeats. Default 15,000. */
   readonly heartbeatMs?: number;
-  /** Silence after which the lock of a run elsewhere may be taken over, in milliseconds. Default one minute. */
+  /** Milliseconds of silence after which another host's lock may be taken over. Default one minute. */
   readonly quietMs?: number;
 }
 
-/** The lock of one output. */
 export interface HeldLock {
   readonly output: string;
   /** Returns who holds it by now. */
   holder(): Promise<Owner | undefined>;
   /** Never rejects. */
   beat(): Promise<void>;
-  /** Removes what was created for the lock, too. Never rejects; may be called twice. */
+  /** Also removes what was created for the lock. Never rejects; may be called twice. */
   release(): Promise<void>;
 }
 
-/** The content of a lock object, which stays when it is released, then without an owner. Every heartbeat changes it. */
+/** The content of a lock object, which stays after its release, without an owner. Every heartbeat changes it. */
 const content = schema((z) => z.object({ owner: owner().nullable(), at: z.iso.datetime(), nonce: z.string() }));
 
 /**
- * Takes the lock of an output on a store, the object `.<name>.lock` next to it. It only saves work: what decides is the conditional commit of the output.
- *
- * The lock of a dead process of this machine is taken over at once. Any other is observed if its last heartbeat seems a minute old: clocks differ, so it
- * is taken over only when it stands still for a minute by the clock of this machine.
+ * Takes the lock of an output on a store, the object `.<name>.lock` next to it. It only saves work: the conditional commit of the output
+ * decides. A dead process's lock on this machine is taken over at once. If another's last heartbeat seems a minute old, it is observed,
+ * because clocks differ, and taken over when it stands still for a minute by this machine's clock.
  */
 export async function lockObject(output: string, mine: Owner, options: ObjectLockOptions): Promise<HeldLock> {
   const { stores, quietMs = silenceMs } = options;

@@ -13,8 +13,7 @@ export function objectsAt(path: string, settings: StoreSettings = {}, mode?: num
 }
 
 /**
- * Checks that a place can be used. On its first use, the store has to honour both conditions; an object remains that says so.
- *
+ * Checks that a place can be used. On first use, the store has to honour both conditions; an object that says so remains.
  * @throws {SinkError} `E_SINK_PATH`, also if the store overwrites what another run wrote, or gives no ETag.
  */
 export async function checkStore(store: ObjectStore, { single_writer = false }: StoreSettings = {}): Promise<void> {
@@ -27,7 +26,7 @@ export async function checkStore(store: ObjectStore, { single_writer = false }: 
   try {
     refused = await refusesBoth(store, key);
   } finally {
-    // Who may not delete can still write.
+    // A user without the right to delete can still write.
     await store.remove([key]).catch(() => undefined);
   }
   if (refused) return store.put(probe, JSON.stringify({ conditions: 'honoured', at: new Date().toISOString() }));
@@ -46,7 +45,7 @@ async function refusesBoth(store: ObjectStore, key: string): Promise<boolean> {
 }
 
 /**
- * The stores that the sinks of a pipeline or a program share, and the signal that stops them. Credentials come from where the AWS SDK finds them.
+ * The stores that the sinks of a pipeline or program share, and the signal that stops them. The AWS SDK finds the credentials.
  *
  * @example
  * const stores = new Stores({ endpoint: 'http://localhost:9000' });

@@ -12,19 +12,19 @@ export interface OutputFileOptions {
   /** Permissions of a file on this machine. */
   readonly mode?: number;
   readonly stores: ObjectStores;
-  /** Private folder where a file for a store is finished. */
+  /** Private folder where a store's file is finished. */
   readonly scratch: string;
 }
 
-/** A file that a run writes. On this machine an action commits it; on a store it commits by itself, in one conditional request. */
+/** A file that a run writes. On this machine, an action commits it; on a store, it commits by itself, in one conditional request. */
 export interface OutputFile extends Pick<PartialFile, 'append' | 'close' | 'discard'> {
   /** Known once it is closed. */
   readonly actions: readonly Action[];
-  /** Publishes a file on a store, once it is closed. Does nothing the second time. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster. */
+  /** Publishes a closed file on a store, once. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster. */
   commit?(): Promise<void>;
 }
 
-/** Reserves an output, as `reserveFile` does. For a store, the version is read that the commit will replace. */
+/** Reserves an output, as `reserveFile` does. On a store, reads the version that the commit will replace. */
 export async function openOutput(path: string, { runId, mode, stores, scratch }: OutputFileOptions): Promise<OutputFile> {
   if (!isRemote(path)) return reserveFile(path, runId, mode);
   const { store, key } = stores.above(path);
@@ -56,5 +56,5 @@ export async function openOutput(path: string, { runId, mode, stores, scratch }:
   };
 }
 
-/** The most that S3 takes in one request. */
+/** The most that S3 accepts in one request. */
 const maxBytes = 5_000_000_000;

@@ -6,9 +6,8 @@ import { errnoOf, unlessMissing } from './failure.js';
 import { closing, makeFolders, orClose, setMode } from './files.js';
 
 /**
- * Creates the state folder, private, or checks that it is ours. Others may be able to write in it: a mounted volume belongs to root and a group, and systemd
- * makes a link that belongs to root. What is in it is therefore checked for its owner, too.
- *
+ * Creates the private state folder, or checks that it is ours. Others may be able to write in it (a mounted volume belongs to root and a
+ * group, and systemd makes a link that belongs to root), so its content is checked for its owner, too.
  * @throws {LeadstreamError} `E_STATE_FOREIGN`, or the system's error, for the caller to describe.
  */
 export async function makeState(folder: string): Promise<void> {
@@ -17,7 +16,7 @@ export async function makeState(folder: string): Promise<void> {
   await chmod(folder, 0o700);
 }
 
-/** Creates a private folder in the state folder, or makes an existing one private. @throws As `makeState`. */
+/** Creates a folder in the state folder, or makes one private. @throws As `makeState`. */
 export async function makePrivate(folder: string): Promise<void> {
   await makeState(dirname(folder));
   await mkdir(folder, { mode: 0o700 }).catch((thrown: unknown) => {
@@ -37,7 +36,7 @@ async function isState(folder: string): Promise<boolean> {
   const target = await stat(folder).catch(unlessMissing(undefined));
   if (target?.isDirectory() !== true) throw foreign(folder, 'is not a folder');
   for (const { uid } of [found, target]) if (uid !== 0) refuseOthers(folder, uid);
-  // In a folder like /tmp no one can move the files of others.
+  // In a folder like /tmp, no one can move the files of others.
   if ((target.mode & 0o1002) === 0o002) throw foreign(folder, 'is writable by everyone');
   return true;
 }
@@ -55,7 +54,7 @@ async function closeToOthers(folder: string): Promise<void> {
   });
 }
 
-/** Opens a regular file. Refuses links, and does not block on a pipe. @throws `refused`, or the system's error. */
+/** Opens a regular file, without following links or blocking on a pipe. @throws `refused`, or the system's error. */
 export async function openRegular(
   path: string,
   flags = constants.O_RDONLY,
@@ -74,13 +73,13 @@ export async function readRegular(path: string): Promise<Buffer> {
   return closing(await openRegular(path), (handle) => handle.readFile());
 }
 
-/** Opens a file of the state folder. @throws {LeadstreamError} `E_STATE_FOREIGN` for a file of another user, and for anything but a regular file. */
+/** Opens a file of the state folder. @throws {LeadstreamError} `E_STATE_FOREIGN` unless it is a regular file of this user. */
 export async function openOwn(path: string, flags: number): Promise<FileHandle> {
   const handle = await openRegular(path, flags, foreign);
   return orClose(handle, async () => {
     const { uid, mode } = await handle.stat();
     refuseOthers(path, uid);
-    // The umask may have taken the right to open a new one again.
+    // The umask may have taken the right to open a new file again.
     if ((flags & constants.O_CREAT) !== 0 && (mode & 0o600) !== 0o600) await setMode(handle, 0o600);
     return handle;
   });

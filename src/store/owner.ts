@@ -5,15 +5,15 @@ import { LeadstreamError, schema } from '../core/index.js';
 import { errnoOf } from './failure.js';
 import { randomId } from './files.js';
 
-/** The owner of a lock, as in the lock file. */
+/** The owner in a lock file. */
 export const owner = schema((z) => {
-  /** Text that can be shown in a message, whoever wrote the file. */
+  /** Text that a message can show, whoever wrote the file. */
   const plain = z.string().regex(/^\P{C}{1,255}$/u);
   return z.object({
     id: z.string().regex(/^[0-9a-f]{16}$/),
     run: plain,
     host: plain,
-    /** Scope of process ids: boot and pid namespace on Linux, because containers share host names and process ids. `null` if unknown; else empty. */
+    /** Scope of process ids: on Linux, boot and pid namespace, as containers share host names and ids; `null` if unknown; else empty. */
     space: z.string().nullable(),
     pid: z.int().positive(),
     /** Start of the process in clock ticks since boot (proc_pid_stat(5), field 22), to detect a reused process id. */
@@ -25,7 +25,7 @@ export const owner = schema((z) => {
 
 export type Owner = z.output<ReturnType<typeof owner>>;
 
-/** An owner that cannot be checked is considered dead if its last heartbeat is older than this, or further in the future: then the clocks disagree. */
+/** An owner that cannot be checked counts as dead if its last heartbeat is older, or as far in the future: then clocks disagree. */
 export const silenceMs = 60_000;
 
 export function lockedBy(output: string, other: Owner | undefined): LeadstreamError {
@@ -38,7 +38,7 @@ export async function thisProcess(run: string): Promise<Owner> {
   return { id: randomId(), run, host: hostname(), space: await processSpace(), pid: process.pid, started, since: new Date().toISOString() };
 }
 
-/** Whether the owner's process is alive; `undefined` if that cannot be determined from here. */
+/** Whether the owner's process lives; `undefined` if that cannot be determined here. */
 export async function lives(other: Owner): Promise<boolean | undefined> {
   if (other.host !== hostname() || other.space === null || other.space !== (await processSpace())) return undefined;
   try {
@@ -51,7 +51,7 @@ export async function lives(other: Owner): Promise<boolean | undefined> {
   return stat.started === other.started && !ended.has(stat.state);
 }
 
-/** States of a process that was killed but not yet reaped by its parent. */
+/** States of a killed process that its parent has not reaped. */
 const ended: ReadonlySet<string> = new Set(['Z', 'X']);
 
 async function processSpace(): Promise<string | null> {

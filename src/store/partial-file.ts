@@ -8,10 +8,9 @@ import type { RenameAction } from './commit.js';
 import type { FileContent } from './objects.js';
 
 /**
- * A file written under a name that readers ignore. Once it is closed, `action` gives it its final name.
- *
- * Nothing is buffered: `append` resolves when the system has accepted the bytes. After a failure every further call fails with it, `E_SINK_WRITE`, so that an
- * incomplete file is never closed.
+ * A file written under a name that readers ignore; after `close`, `action` gives it its final name. Nothing is buffered: `append` resolves
+ * when the system has the bytes. After a failure, all further calls fail with it, `E_SINK_WRITE`, so that an incomplete file is never
+ * closed.
  */
 export class PartialFile {
   readonly #hash = createHash('sha256');
@@ -28,8 +27,8 @@ export class PartialFile {
   ) {}
 
   /**
-   * @param folders Folders that were created for this file, outermost first; `discard` removes those that are empty.
-   * @param mode Permissions of the file, regardless of the umask.
+   * @param folders Folders created for this file, outermost first; `discard` removes those that are empty.
+   * @param mode Permissions, regardless of the umask.
    * @throws {SinkError} `E_SINK_PATH`, also if a file of that name exists.
    */
   static async open(path: string, destination: string, folders: readonly string[] = [], mode = 0o600): Promise<PartialFile> {
@@ -38,12 +37,11 @@ export class PartialFile {
     return new PartialFile(handle, path, destination, folders);
   }
 
-  /** Bytes written so far. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Size and digest of the file, once it is closed. */
+  /** Size and digest of the closed file. */
   get content(): FileContent {
     if (this.#content === undefined) throw new SinkError('E_SINK_WRITE', `${this.path} is not closed yet`);
     return this.#content;
@@ -59,13 +57,12 @@ export class PartialFile {
 
   /** Appends bytes, or text as UTF-8. One call at a time. */
   async append(data: string | Uint8Array): Promise<void> {
-    // Before handing the bytes over: an encoder may reuse its buffer afterwards.
+    // Before the bytes are handed over: an encoder may reuse its buffer afterwards.
     if (!this.#closed) this.#hash.update(data);
     await this.#guard(() => this.handle.appendFile(data));
     this.#bytes += Buffer.byteLength(data);
   }
 
-  /** Makes the contents durable and closes the file. */
   async close(): Promise<void> {
     await this.#guard(() => this.handle.sync());
     await this.#guard(() => this.handle.close());
@@ -73,7 +70,7 @@ export class PartialFile {
     this.#content = { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
   }
 
-  /** Removes the file, and the folders created for it if they are empty. Never rejects. */
+  /** Removes the file, and folders created for it that are empty. Never rejects. */
   async discard(): Promise<void> {
     this.#failure ??= new SinkError('E_SINK_WRITE', `${this.path} was discarded`);
     if (!this.#closed) await this.handle.close().catch(() => undefined);
@@ -94,11 +91,10 @@ export class PartialFile {
 }
 
 /**
- * Reserves an output: creates the folders above it, and an empty file `.<name>.<runId>.partial` next to it. Removes what killed runs left for the same
- * destination, so the caller must hold its lock.
- *
+ * Reserves an output: creates the folders above it, and an empty file `.<name>.<runId>.partial` next to it. Removes what killed runs left
+ * for the destination, so the caller must hold its lock.
  * @param destination An existing file stays unchanged until the commit.
- * @throws {SinkError} `E_SINK_PATH` if the destination is not writable, or is something other than a file.
+ * @throws {SinkError} `E_SINK_PATH` if the destination is not writable, or not a file.
  */
 export async function reserveFile(destination: string, runId: string, mode?: number): Promise<PartialFile> {
   await refuseNoFile(destination);
@@ -124,7 +120,7 @@ async function refuseNoFile(destination: string): Promise<void> {
   throw new SinkError('E_SINK_PATH', `cannot write ${destination}: it is ${found.isDirectory() ? 'a folder' : 'not a regular file'}`);
 }
 
-/** Run ids, as created by pipelines (with `Z`) and by sinks in code. In a user's file, any other word may be in this place. */
+/** Run ids, as pipelines (with `Z`) and sinks in code create them. In a user's file, any other word may be in this place. */
 const runIdForm = /^\d{8}T\d{9}Z?-[0-9a-f]{8}$/;
 
 async function removeLeftovers(folder: string, name: string): Promise<void> {

@@ -7,18 +7,18 @@ import type { ObjectStores } from './objects.js';
 
 const names = ['run.date', 'run.id', 'pipeline'] as const;
 
-/** Values for `{{ … }}` in the path of an output: the UTC date on which the run was first started (`YYYY-MM-DD`), its id, and the name of the pipeline. */
+/** Values for `{{ … }}` in the path of an output: the UTC date of the run's first start (`YYYY-MM-DD`), its id, and the pipeline's name. */
 export type PathNames = Readonly<Record<(typeof names)[number], string>>;
 
-/** Placeholder of the day in a path that is not filled in yet. */
+/** The day in a path that is not filled in. */
 export const dayTemplate = '{{ run.date }}';
 
-/** Placeholder of the run in a path that is not filled in yet. */
+/** The run in a path that is not filled in. */
 export const runTemplate = '{{ run.id }}';
 
 const template = /\{\{([^{}]*)\}\}/g;
 
-/** Fills in the braces of a valid path. @returns `undefined` if a value is not a plain name and could lead to another folder. */
+/** Fills in the braces of a valid path. @returns `undefined` if a value is not a plain name, so that it could lead to another folder. */
 export function filledPath(path: string, values: PathNames): string | undefined {
   let safe = true;
   const filled = path.replaceAll(template, (_, inner: string) => {
@@ -30,12 +30,12 @@ export function filledPath(path: string, values: PathNames): string | undefined 
   return safe ? filled : undefined;
 }
 
-/** Returns whether a path is that of an object, or of a folder of objects, like `s3://bucket/lake/leads`. */
+/** Returns whether a path is on a store, like `s3://bucket/lake/leads`. */
 export function isRemote(path: string): boolean {
   return path.startsWith('s3://');
 }
 
-/** Returns an absolute path. Those on a store are. */
+/** Paths on a store are absolute. */
 export function absolutePath(baseDir: string, path: string): string {
   return isRemote(path) ? path : resolve(baseDir, path);
 }
@@ -50,9 +50,8 @@ export function pathProblem(path: string): string | undefined {
 
 /**
  * Returns the absolute path of something that exists before a run begins.
- *
  * @param option What the path was given for, for the message.
- * @throws {LeadstreamError} `E_USAGE` if it is not a path of this machine, or has names in braces.
+ * @throws {LeadstreamError} `E_USAGE` for a path that is not on this machine, or has names in braces.
  */
 export function fixedPath(path: string, option: string, baseDir: string): string {
   if (isRemote(path)) throw new LeadstreamError('E_USAGE', `${option} ${path}: only a path of this machine is possible here`);
@@ -74,7 +73,7 @@ function objectProblem(path: string): string | undefined {
   return /[?#\\\p{Cc}]/u.test(path) ? 'it has ?, #, a backslash or a control character' : undefined;
 }
 
-/** A word and `://`, or `:/` unless it is one letter; and what is known as a scheme, whatever follows. A file of such a name is written as `./s3:x`. */
+/** A word and `://`, or `:/` after more than one letter; and known schemes, whatever follows. A file of such a name is written `./s3:x`. */
 const scheme =
   /^(?:[a-z][a-z\d+.-]*:(?=\/\/)|[a-z][a-z\d+.-]+:(?=\/)|(?:s3[an]?|gs|gcs|r2|az|abfss?|adl|wasbs?|hdfs|https?|ftps?|sftp|file|oss|dbfs):)/i;
 
@@ -98,10 +97,10 @@ function isName(text: string): text is (typeof names)[number] {
   return names.some((name) => name === text);
 }
 
-/** Returns whether a destination contains something that a commit would replace. An empty folder counts as nothing. @throws {SinkError} `E_SINK_PATH`. */
+/** Returns whether a commit would replace something at a destination. An empty folder is nothing. @throws {SinkError} `E_SINK_PATH`. */
 export async function isOccupied(destination: string, stores: ObjectStores): Promise<boolean> {
   if (isRemote(destination)) {
-    // Of a table, its manifest tells; what leadstream keeps next to its data is there before the first run has committed.
+    // A table has a manifest; what leadstream keeps next to its data exists before the first commit.
     const { store, key } = stores.above(destination);
     return (await store.find(key)) !== undefined;
   }
@@ -112,9 +111,9 @@ export async function isOccupied(destination: string, stores: ObjectStores): Pro
 }
 
 /**
- * Returns whether writing one output would write over or into the other, or into a file that leadstream has next to it (`.<name>.lock` and so on), through any
- * links. An output that is itself a link is not followed: the link of a table is replaced, any other is refused. Absolute paths, existing or not;
- * those of stores are compared as they are written.
+ * Returns whether writing one output would write over or into the other, or into a file that leadstream has next to it (`.<name>.lock` and
+ * so on), through any links. An output that is a link is not followed: a table's link is replaced, others are refused. Absolute paths,
+ * existing or not; those of stores are compared as text.
  */
 export function overlap(a: string, b: string): boolean {
   const [one, other] = [placeOf(a), placeOf(b)];
@@ -134,7 +133,6 @@ export function refuseInTable(path: string): void {
   }
 }
 
-/** Returns the folder of the runs of a table. */
 export function runsFolderOf(table: string): string {
   return join(dirname(table), `.${basename(table)}.runs`);
 }
@@ -145,7 +143,7 @@ function placeOf(path: string): string {
   return isRemote(path) ? path : join(realOf(dirname(path)), basename(path));
 }
 
-/** Returns whether a place is that of an output, is inside it, or has a name that belongs to it. */
+/** Returns whether a place is an output's, inside it, or has a name that belongs to it. */
 function takes(output: string, place: string): boolean {
   if (place === output || place.startsWith(output + sep)) return true;
   const hidden = `${output.slice(0, -basename(output).length)}.${basename(output)}.`;
@@ -156,7 +154,7 @@ function takes(output: string, place: string): boolean {
 /** What follows `.<name>.`: the runs of a table, locks, and files being written. */
 const hiddenEnding = /^(?:runs|lock(?:-[^/]+\.lock)?|[\w-]+\.partial)$/;
 
-/** Resolves the links of a path that need not exist. */
+/** Resolves the links of a path that may not exist. */
 function realOf(path: string): string {
   try {
     return realpathSync(path);

@@ -2,7 +2,7 @@ import { LeadstreamError, SinkError } from '../core/index.js';
 import { errnoOf } from './failure.js';
 import { lostTo } from './objects.js';
 
-/** What is known of a failed request. Its message and most of its fields are left alone, since they may have credentials. */
+/** The known facts of a failed request. Its message and most fields may have credentials. */
 export function s3FaultOf(thrown: unknown) {
   const { name, message, $metadata, Region, $response } = thrown as {
     readonly name: string;
@@ -12,7 +12,7 @@ export function s3FaultOf(thrown: unknown) {
     readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
   };
   const status = $metadata?.httpStatusCode;
-  /** S3's name for it, or the system's. The SDK has none for a region that is missing or no name. */
+  /** S3's code, or the system's. The SDK has none for a region that is missing or wrong. */
   const code = message.startsWith('Region ') ? 'Region' : ((status === undefined ? errnoOf(thrown) : undefined) ?? name);
   const lasting = thrown instanceof LeadstreamError || /^(?:Region|ENOTFOUND|ERR_INVALID_URL|CredentialsProviderError)$/.test(code);
   return {
@@ -28,7 +28,7 @@ const rights = 's3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:A
 const setRegion = 'set region under store, or AWS_REGION';
 const keys = 'check the access key and its secret, in the environment or the profile';
 
-/** What to do about failures that are those of a place. */
+/** What to do about failures of a place. */
 const remedies: Readonly<Record<string, string>> = {
   NoSuchBucket: 'create the bucket, or correct its name',
   AccessDenied: `allow ${rights}; without s3:ListBucket, S3 answers so even for what is missing`,
@@ -44,7 +44,7 @@ const remedies: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; check the endpoint',
 };
 
-/** Turns the failure of a request into ours, without its cause. */
+/** Turns a request's failure into ours, without its cause. */
 export function s3Failure(thrown: unknown, what: string, object: string): LeadstreamError {
   if (thrown instanceof LeadstreamError) return thrown;
   const { name, status, region } = s3FaultOf(thrown);

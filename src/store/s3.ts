@@ -9,19 +9,18 @@ import { missingPackage, nodeRequire, SinkError, soonAfter, stoppedBy } from '..
 import { type FinishedFile, isFile, type ObjectBody, type ObjectEntry, type ObjectStore, sha256Of, unversioned } from './objects.js';
 import { s3FaultOf, s3Failure } from './s3-failure.js';
 
-/** Where a place is, as far as its scheme needs it. What is absent comes from the SDK's environment, as credentials always do. */
+/** Where a place is, as far as its scheme needs it. The SDK's environment has the rest, and always the credentials. */
 export interface StoreSettings {
   readonly region?: string | undefined;
   readonly endpoint?: string | undefined;
-  /** Whether URLs have the bucket in the path, not in the name of the host. Default: whether there is an endpoint, here or in the environment. */
+  /** Whether URLs have the bucket in the path instead of the host name. Default: whether an endpoint is set, here or in the environment. */
   readonly path_style?: boolean | undefined;
-  /** Accepts a store that overwrites objects in spite of conditions, or without an ETag to name in one. */
+  /** Accepts a store that overwrites objects in spite of conditions, or without ETags for them. */
   readonly single_writer?: boolean | undefined;
 }
 
 const sdkPackage = '@aws-sdk/client-s3';
 
-/** As `missingPackage`. */
 export function missingSDK(): string | undefined {
   return missingPackage(sdkPackage, 's3://');
 }
@@ -39,16 +38,16 @@ export class S3Objects implements ObjectStore {
   readonly #sdk = loaded();
   readonly #client: SDK.S3Client;
   readonly #bucket: string;
-  /** What the keys in the bucket begin with. */
+  /** Beginning of the keys in the bucket. */
   readonly #base: string;
-  /** The version of an object for which the store gives no ETag. */
+  /** The version of an object without an ETag. */
   readonly #missingVersion: string;
 
   /**
    * @param place `s3://bucket/prefix`.
    * @param partBytes A larger file is uploaded in parts of this size.
    * @param pace What an attempt has to transfer in a time, unless it ends within it.
-   * @throws {SinkError} `E_SINK_CONFIG` if the place has no bucket, or the package is not installed.
+   * @throws {SinkError} `E_SINK_CONFIG` for a place without a bucket, or without the package.
    */
   constructor(
     place: string,
@@ -68,10 +67,10 @@ export class S3Objects implements ObjectStore {
       ...(region === undefined ? {} : { region }),
       ...(endpoint === undefined ? {} : { endpoint }),
       forcePathStyle: path_style ?? endpoint !== undefined,
-      // Many stores refuse the SDK's checksums, while all verify an MD5.
+      // Many stores refuse the SDK's checksums, but all verify an MD5.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      // What may be repeated is decided here.
+      // Repetition is decided here.
       maxAttempts: 1,
       requestHandler: { connectionTimeout: 10_000, socketTimeout: 60_000 },
       // Otherwise it writes warnings to stderr.
@@ -98,7 +97,7 @@ export class S3Objects implements ObjectStore {
   }
 
   async replace(key: string, body: ObjectBody, version: string): Promise<string> {
-    // The SDK would send an empty condition, which some stores take for none.
+    // The SDK would send an empty condition, which some stores ignore.
     if (version === '') throw unversioned(`${this.root}/${key}`);
     return this.#put('replace', key, body, version === this.#missingVersion ? {} : { IfMatch: version }, 1);
   }
@@ -164,7 +163,7 @@ export class S3Objects implements ObjectStore {
     await this.#found('abort the upload of', key, (how) => this.#client.send(command, how));
   }
 
-  /** One request, whatever the size. */
+  /** One request, for any size. */
   async #put(what: string, key: string, body: ObjectBody, condition: Content, attempts?: number): Promise<string> {
     const Metadata = { sha256: await sha256Of(body) };
     const to = isFile(body) ? body.bytes : Buffer.byteLength(body);
@@ -195,7 +194,7 @@ export class S3Objects implements ObjectStore {
       await this.#abort(key, UploadId).catch(ignore);
       throw failure;
     } finally {
-      // One was begun twice if the first reply was lost.
+      // A lost first reply means that one was begun twice.
       await this.abortUploads(key).catch(ignore);
     }
   }
@@ -224,7 +223,7 @@ export class S3Objects implements ObjectStore {
     );
   }
 
-  /** Repeats a request that fails for a moment, waiting with full jitter. */
+  /** Repeats a request after a passing failure, waiting with full jitter. */
   async #sent<T>(what: string, key: string, request: (how: How) => Promise<T>, attempts = maxAttempts): Promise<T> {
     try {
       const attempt = (stop?: AbortSignal) => paced(request, this.pace, stop);
@@ -233,7 +232,7 @@ export class S3Objects implements ObjectStore {
       const { passing, name } = s3FaultOf(thrown);
       if (passing && this.signal?.aborted) throw stoppedBy(this.signal, `the run was stopped; it could not ${what} ${this.root}/${key}`);
       if (attempts === 1 || !passing) throw s3Failure(thrown, what, `${this.root}/${key}`);
-      // A store that wants fewer requests gets them.
+      // A store that asks for fewer requests gets them.
       const mostMs = (name === 'SlowDown' ? 2_000 : 200) * 2 ** (maxAttempts - attempts);
       await wait(Math.random() * mostMs, undefined, { signal: this.signal }).catch(ignore);
     }
@@ -246,7 +245,7 @@ function decoded(key = '', encoding?: SDK.EncodingType): string {
   return encoding === 'url' ? decodeURIComponent(key.replaceAll('+', ' ')) : key;
 }
 
-/** What is cut at once when a run is stopped; other requests decide or clean up, and end soon. */
+/** What a stopped run cuts at once; other requests decide or clean up, and end soon. */
 const transfers: ReadonlySet<string> = new Set(['upload', 'download']);
 
 /** What an attempt has to transfer in each time, unless it ends. */
@@ -254,11 +253,10 @@ const leastPace = { bytes: 1 << 20, ms: 120_000 };
 
 interface How {
   readonly abortSignal: AbortSignal;
-  /** Bytes transferred so far. */
   moved: number;
 }
 
-/** Makes an attempt, which is cut if it transfers too little, although something may arrive now and then. */
+/** Makes an attempt, which is cut if it transfers too little, even if something arrives now and then. */
 async function paced<T>(
   request: (how: How) => Promise<T>,
   { bytes, ms }: typeof leastPace,

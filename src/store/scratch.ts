@@ -6,19 +6,19 @@ import { orClose, randomId, temporaryName } from './files.js';
 import { lockOwn, type RunLock } from './lock.js';
 import { makePrivate } from './own.js';
 
-/** The position of something in a scratch file, in bytes. */
+/** A range of a scratch file, in bytes. */
 export interface Extent {
   readonly at: number;
   readonly length: number;
 }
 
-/** A file for data that does not fit into memory. It has no name once it is open, and vanishes with the process however that ends. */
+/** A file for data beyond memory. Once open, it has no name, and vanishes with the process however that ends. */
 export class ScratchFile {
   #end = 0;
 
   private constructor(private readonly handle: FileHandle) {}
 
-  /** @param folder Private folder for such files, created if it is missing. @throws As `makePrivate`. */
+  /** @param folder Private folder for such files, created if missing. @throws As `makePrivate`. */
   static async open(folder: string): Promise<ScratchFile> {
     await makePrivate(folder);
     const path = temporaryName(join(folder, 'scratch'));
@@ -27,7 +27,6 @@ export class ScratchFile {
     return new ScratchFile(handle);
   }
 
-  /** Bytes written so far. */
   get length(): number {
     return this.#end;
   }
@@ -40,7 +39,7 @@ export class ScratchFile {
     return extent;
   }
 
-  /** Reads back extents, without waiting: most are in the cache of the system. @throws {Error} If the file is too short, which is a defect. */
+  /** Reads extents, synchronously: most are in the system's cache. @throws {Error} If the file is too short, which is a defect. */
   readAll(extents: readonly Extent[]): readonly Buffer[] {
     return extents.map(({ at, length }) => {
       const bytes = Buffer.allocUnsafe(length);
@@ -61,14 +60,14 @@ export class ScratchFile {
 /** A folder, or its lock, which may be all that a killed process left. */
 const folderName = /^\.?(spill-[0-9a-f]{16})(?:\.lock)?$/;
 
-/** A private folder for the files that a library spills. It is locked while its process lives; what a killed one left is removed when the next is opened. */
+/** A private folder for files that a library spills, locked while its process lives. The next one to open removes a killed process's. */
 export class ScratchFolder {
   private constructor(
     readonly path: string,
     private readonly lock: RunLock,
   ) {}
 
-  /** @param parent Private folder for such folders, created if it is missing. @throws As `makePrivate`. */
+  /** @param parent Private folder for such folders, created if missing. @throws As `makePrivate`. */
   static async open(parent: string): Promise<ScratchFolder> {
     await makePrivate(parent);
     const left = new Set((await readdir(parent)).flatMap((name) => folderName.exec(name)?.[1] ?? []));
@@ -90,7 +89,7 @@ export class ScratchFolder {
     return lock && new ScratchFolder(path, lock);
   }
 
-  /** Removes what is in the folder, at once, as far as the system lets go of open files. Never throws. */
+  /** Removes the content at once, as far as the system lets go of open files. Never throws. */
   empty(): void {
     try {
       rmSync(this.path, { recursive: true, force: true });
