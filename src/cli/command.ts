@@ -75,7 +75,7 @@ export function pipelineOptions(yargs: Parser) {
     .option('set', { ...repeated, describe: 'Override a value of the file: PATH=VALUE, like service.limit=100' });
 }
 
-export const pluginOption = { ...repeated, describe: 'Module with custom steps and sinks, which is executed, like ./mine.mjs' } as const;
+export const pluginOption = { ...repeated, describe: 'Module with custom steps and sinks, like ./mine.mjs; it is executed' } as const;
 
 interface PipelineArguments {
   readonly set: readonly string[];

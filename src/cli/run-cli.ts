@@ -60,7 +60,7 @@ async function parse(argv: readonly string[], runner: Runner, width: number) {
   parser.getInternalMethods().getUsageInstance().cacheHelpMessage = () => {};
   const parsed = await parser
     .scriptName('leadstream')
-    .usage('$0 <command>\n\nReads paged lead collections, joins them and writes them as CSV, Parquet or on stdout.')
+    .usage('$0 <command>\n\nReads paged lead collections, joins them, and writes CSV, Parquet or stdout.')
     .parserConfiguration({ 'boolean-negation': false, 'dot-notation': false })
     .demandCommand(1, 'name a command')
     .strict()
@@ -111,7 +111,7 @@ function usageProblem(message: string, words: readonly string[], declared: Decla
 }
 
 function valueProblem(values: Readonly<Record<string, unknown>>, words: readonly string[], declared: Declared): string | undefined {
-  if ([values['_']].flat().length > 1) return 'nothing that follows -- is read';
+  if ([values['_']].flat().length > 1) return 'nothing after -- is read';
   for (const name of namesIn(declared)) {
     const isFlag = declared.boolean.includes(name);
     const value = values[name];

@@ -86,7 +86,7 @@ function spellings(secret: string): readonly string[] {
 
 /** Describes an unknown name, with the known ones if they are few. @param withheld Fields that `reveal` must name first. */
 export function unknownName(kind: string, name: string, known: readonly string[], withheld: readonly string[] = []): string {
-  if (withheld.includes(name)) return `field '${name}' is withheld because it is credential-like; name it under reveal to use it`;
+  if (withheld.includes(name)) return `field '${name}' is secret; name it under reveal to use it`;
   return `unknown ${kind} '${name}'${listed(known)}`;
 }
 

@@ -102,7 +102,7 @@ async function tryForms(probe: Probe, collections: readonly Collection[], config
   for (const form of formsOf(configured)) tried.set(form, await failureWith(probe, form.auth, collections));
   const [first, ...others] = tried.values();
   if (first && [first, ...others].every((failure) => failure && !isDenied(failure)))
-    return ['problem', `${first.message}; check that base_url is everything before /api, and the network`];
+    return ['problem', `${first.message}; check the network, and that base_url is everything before /api`];
   return ['ok', 'the service answers', tried];
 }
 

@@ -162,7 +162,7 @@ export class Database {
         const { code, message } = failure as NodeJS.ErrnoException;
         const kind = /^(?:.*?: )??([A-Z][\w ]+? Error):/.exec(message)?.[1] ?? code ?? 'error of DuckDB';
         if (refused && / Error$/.test(kind) && !/^(?:Out of Memory|IO|FATAL|INTERNAL)/.test(kind)) throw refused(kind);
-        throw failed(`rows that exceed its memory cannot be stored in ${folder}: ${kind}`);
+        throw failed(`cannot store rows beyond its memory in ${folder}: ${kind}`);
       }
     };
     const done = this.#working.then(run, run);
@@ -185,5 +185,5 @@ const chunkRows = 2048;
 function valueOf(value: DuckDB.DuckDBValue): SqlValue {
   if (value === null || typeof value === 'boolean' || typeof value === 'bigint' || typeof value === 'number') return value;
   if (typeof value === 'object' && 'bytes' in value) return value.bytes;
-  throw new Error('a result has a type that was not asked for');
+  throw new Error('a result has an unexpected type');
 }

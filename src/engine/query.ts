@@ -150,7 +150,7 @@ function resultOf(prepared: DuckDB.DuckDBPreparedStatement, tree: QueryTree): Qu
     }
     if (tree.zones.length > 0 && /^TIMESTAMP(?:_\w+)?$/.test(inDuckdb)) {
       const remedy = 'cast it to DATE or VARCHAR, or turn it back with AT TIME ZONE';
-      return { problem: `the column ${name} is a time of day without its zone, as AT TIME ZONE gives; ${remedy}` };
+      return { problem: `the column ${name} is a time of day without its zone, as from AT TIME ZONE; ${remedy}` };
     }
     used.add(name);
     columns.push({ name, type });
@@ -193,18 +193,17 @@ class QueryTree {
     // Outside of the subquery that defines it, such a name would mean DuckDB's own table.
     const own = new Set(['rows', ...named.filter((name) => !others.has(name))]);
     // list_aggregate takes the name of a function as a text.
-    if (this.words.has('reservoir_quantile')) return 'reservoir_quantile does not give the same for the same rows';
+    if (this.words.has('reservoir_quantile')) return 'reservoir_quantile can differ for the same rows';
     const timeless = new Set(Object.values(clock).flat());
     for (const node of this.#nodes) {
       const [column, ...more] = Array.isArray(node.column_names) ? (node.column_names as readonly unknown[]) : [];
       const name = lower(node.function_name ?? (more.length === 0 ? column : undefined) ?? node.table_name);
       const isCalled =
         node.class === 'FUNCTION' || (node.class === 'COLUMN_REF' && !this.rows.some((column) => column.name.toLowerCase() === name));
-      if (node.sample) return 'a sample gives other rows each time; the step sample does not';
+      if (node.sample) return 'a sample differs each time; use the step sample';
       if (node.class === 'PARAMETER') return 'parameters have no value here; write the value';
       if (node.type === 'SHOW_REF') return 'must be a SELECT statement';
-      if (isCalled && !timeless.has(name) && volatile.has(name))
-        return `${name} does not give the same for the same rows, or shows the machine`;
+      if (isCalled && !timeless.has(name) && volatile.has(name)) return `${name} can differ for the same rows, or shows the machine`;
       if (node.class === 'FUNCTION' && (Boolean(node.catalog) || !['', 'main'].includes(lower(node.schema))))
         return `write ${name} without a catalog and a schema`;
       if (node.type === 'TABLE_FUNCTION' && !tableFunctions.includes(lower((node.function as Node).function_name))) {

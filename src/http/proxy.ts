@@ -48,7 +48,7 @@ export function proxyIn(baseUrl: string, env: Readonly<Record<string, string | u
   if (fault !== undefined) return { problem: `the environment variable ${name} ${fault}` };
   // What has an @ may contain a password.
   const unclear = entries.flatMap((entry, index) => (verdicts[index] === undefined ? entry.replace(/^.*@.*$/, '…@…') : []));
-  const message = `NO_PROXY has entries that are not understood (${unclear.join(', ')}), so requests to ${host} take the proxy`;
+  const message = `NO_PROXY has invalid entries (${unclear.join(', ')}), so requests to ${host} use the proxy`;
   return { proxy, ...(unclear.length > 0 && { warning: { code: 'W_SOURCE_PROXY', message } }) };
 }
 

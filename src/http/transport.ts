@@ -188,7 +188,7 @@ async function decoded(target: Target, sent: Uint8Array, encoding = '', maxPageB
     if (name === '' || name === 'identity' || body.length === 0) continue;
     const decode = decoders.get(name);
     const what = `${target.label}: HTTP 200 with ${body.length} bytes`;
-    if (!decode) return new SourceError('E_SOURCE_ANSWER', 'suspect', `${what} in the encoding ${name}, which is not read`);
+    if (!decode) return new SourceError('E_SOURCE_ANSWER', 'suspect', `${what} in the encoding ${name}, which is not supported`);
     try {
       body = await decode(body, { maxOutputLength: maxPageBytes });
     } catch (thrown) {

@@ -77,7 +77,7 @@ export const settings = schema((z) => ({
   ...byName(counted, (name) => ranged(z, bounds[name])),
   firstPage: ranged(z, { whole: true, min: 0 }).max(bounds.firstPage.max, 'must be 0 or 1: a list read from a later page is not complete'),
   consistency: z.enum(consistencyModes),
-  onDuplicateKey: z.enum(duplicateKeyModes).optional().describe('What is kept of different rows with one key. Default: the run fails.'),
+  onDuplicateKey: z.enum(duplicateKeyModes).optional().describe('Which of different rows with one key are kept. Default: the run fails.'),
 }));
 
 function ranged(z: Zod, { whole = false, min = 0, max }: Omit<NumberRange, 'above'>) {

@@ -59,7 +59,7 @@ async function checkDocument(document: SpecDocument, { from, references, definit
   const outputs = outputsOf(chain, rejects);
   refuseOverlaps(outputs, problem);
   if (parts.on_new_field === 'restart' && chain.sinks.some(({ definition }) => definition.prints))
-    problem(['on_new_field'], 'a run that prints cannot start again; leave out the stdout sink, or choose next_run');
+    problem(['on_new_field'], 'a run that prints cannot start again; remove the stdout sink, or choose next_run');
   const together = parts.publish && joined(chain, problem);
   const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], silent);
   if (tests && registry) refuseUnknownRows(tests, registry, problem);
@@ -79,9 +79,13 @@ async function checkDocument(document: SpecDocument, { from, references, definit
 
 function joined({ sinks }: Chain, problem: Problem): readonly string[] {
   return sinks.flatMap(({ index, definition, config, output = '' }) => {
-    if (definition.joins?.(config) && basename(output) !== viewName && !output.includes('{{')) return [output];
-    const kind = `parquet with table: plain and a fixed path, like lake/night/leads, whose name is not ${viewName}`;
-    problem(['to', index, definition.name], `publish: together is for ${kind}`);
+    const needed = [
+      definition.joins?.(config) ? undefined : 'parquet with table: plain',
+      output.includes('{{') ? 'a fixed path, like lake/night/leads' : undefined,
+      basename(output) === viewName ? `a name other than ${viewName}` : undefined,
+    ].find((need) => need !== undefined);
+    if (needed === undefined) return [output];
+    problem(['to', index, definition.name], `publish: together needs ${needed}`);
     return [];
   });
 }
@@ -94,10 +98,7 @@ function togetherIn(checked: readonly Checked[]): Together {
   const storeOf = ({ document }: Checked) => JSON.stringify(getIn(document.value, ['store']));
   for (const each of all)
     if (each.together?.some((path) => dirname(path) !== folder) || (all[0] && storeOf(each) !== storeOf(all[0])))
-      each.issues.problem(
-        ['publish'],
-        `tables that are published together have one store, and are directly below one folder, as ${folder}`,
-      );
+      each.issues.problem(['publish'], `tables published together must be in one store, directly below one folder, like ${folder}`);
   return { folder, tables: paths.map((path) => basename(path)), pipelines: all.flatMap(({ name }) => name ?? []) };
 }
 
@@ -105,7 +106,7 @@ function togetherIn(checked: readonly Checked[]): Together {
 function tiedIn(collection: Collection, document: SpecDocument): readonly (Issue & Warning)[] {
   const ties = tiesOf(collection);
   if (ties === undefined) return [];
-  const message = `the list continues after ${ties.field} of the last row, which is not its key: rows with the same value can be left out`;
+  const message = `the list continues after ${ties.field} of the last row, which is not the key, so rows with the same value may be missed`;
   return [{ code: 'W_SOURCE_UNCHECKED', message, ...document.locate(['collections', collection.name, 'paging', 'last']) }];
 }
 

@@ -59,7 +59,7 @@ export function parseSpecDocuments(
   if (documents.length === 0)
     refuse('E_SPEC_YAML', [{ offset: 0, message: defaults ? 'no pipeline follows the defaults' : 'the file is empty' }]);
   const other = documents.find(({ contents }) => !isMap(contents));
-  if (other) refuse('E_SPEC_YAML', [{ offset: offsetOf(other), message: 'this is not a pipeline, which is a map with name, from and to' }]);
+  if (other) refuse('E_SPEC_YAML', [{ offset: offsetOf(other), message: 'a pipeline must be a map with name, from and to' }]);
   const shared = defaults?.get('defaults', true);
   const pipelines = documents.map((document) => {
     if (isMap(document.contents) && isMap(shared)) inherit(document.contents, shared, []);
@@ -182,9 +182,9 @@ function misplacedDefaults(document: Document, index: number): readonly Trouble[
   if (!isMap(contents) || !document.has('defaults')) return [];
   const trouble = (path: Path, message: string) => ({ offset: offsetOf(document, path, true), message });
   if (index > 0 || contents.items.length > 1)
-    return [trouble(['defaults'], 'defaults are alone in the first document of a file, and pipelines follow after a line of ---')];
+    return [trouble(['defaults'], 'defaults must be alone in the first document; pipelines follow after a line of ---')];
   const defaults = document.get('defaults', true);
-  if (!isMap(defaults)) return [trouble(['defaults'], "'defaults' is a map of what pipelines inherit")];
+  if (!isMap(defaults)) return [trouble(['defaults'], "'defaults' must be a map of what pipelines inherit")];
   const names = defaults.items.map(({ key }) => (isScalar(key) ? String(key.value) : ''));
   const others = names.filter((name) => !inheritedKeys.includes(name));
   return others.map((name) => trouble(['defaults', name], unknownName('key', name, inheritedKeys)));

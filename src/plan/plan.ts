@@ -79,7 +79,7 @@ function bindEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(
   const [kind, elsewhere, below] = list === 'steps' ? ['step', sinks, 'to'] : ['sink', steps, 'steps'];
   const [name, ...others] = Object.keys(entry);
   if (name === undefined || others.length > 0) {
-    problem([list, index], `a ${kind} is a map with a single key, its name; indent what belongs to it below the name`);
+    problem([list, index], `a ${kind} must be a map with one key, its name; indent its options below the name`);
     return undefined;
   }
   const path = [list, index, name];

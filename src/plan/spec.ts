@@ -64,7 +64,7 @@ const service = schema((z) =>
       threads: settings()
         .threads.optional()
         .describe(
-          'Extra threads that fetch. Default 1, and 0 on a machine with one core, in a bundle without the worker file, or if threads are forbidden.',
+          'Extra threads that fetch. Default 1; 0 on a machine with one core, in a bundle without the worker file, or if threads are forbidden.',
         ),
       timeout: usually(longerThanNothing(), writtenDuration(defaults.timeoutMs)).describe(
         'Time until a response begins; the whole response may take twice as long.',
@@ -99,17 +99,17 @@ export const pipelineShape = schema((z) =>
     service: service().optional().describe('The service. Default: from the environment, LEADSTREAM_BASE_URL and so on.'),
     collections: z.record(z.string(), z.unknown()).optional().describe('Your own collections, by name.'),
     from: name().describe(`The collection that is read: ${collectionNames.join(', ')}, or one of your own.`),
-    reveal: z.array(name()).optional().describe('Its credential-like fields to include.'),
+    reveal: z.array(name()).optional().describe('Its secret fields to include.'),
     on_error: z.enum(['reject', 'null', 'fail']).default('reject').describe('What happens to a row that a step or sink cannot handle.'),
     consistency: settings()
       .consistency.optional()
       .describe(
-        'How the read is checked for rows that moved: off, check (reads 8 pages and 8 borders again), repair (the list again if these changed) or prove (always). Default repair, and off when stdout is the only sink.',
+        'How the read is checked for rows that moved: off, check (reads 8 pages and 8 borders again), repair (also the list, if these changed) or prove (always the list). Default repair; off if stdout is the only sink.',
       ),
     max_passes: settings()
       .maxPasses.optional()
       .describe(
-        `Maximum number of further passes. Default ${defaults.maxPasses}, and ${defaults.maxPassesUnordered} for a list whose order differs each time.`,
+        `Maximum number of further passes. Default ${defaults.maxPasses}; ${defaults.maxPassesUnordered} for a list whose order changes.`,
       ),
     on_duplicate_key: settings().onDuplicateKey,
     allow_unstable: z.boolean().default(false).describe('Whether to publish an unstable list anyway.'),
@@ -121,9 +121,7 @@ export const pipelineShape = schema((z) =>
         }),
       ])
       .prefault({})
-      .describe(
-        `Raw pages on disk, from which an interrupted run resumes until they are older than max_age, ${spoolAge} by default; or off.`,
-      ),
+      .describe(`Raw pages on disk, from which an interrupted run resumes until max_age (default ${spoolAge}); or off.`),
     steps: z.array(z.record(z.string(), z.unknown())).optional().describe('Steps of the chain, in order.'),
     to: z.array(z.record(z.string(), z.unknown())).min(1).describe('Where the rows go.'),
     rejects: z
@@ -149,7 +147,7 @@ export const pipelineShape = schema((z) =>
         path_style: z
           .boolean()
           .optional()
-          .describe('Whether the bucket is in the path of a URL, not in the name of its host. Default: if there is an endpoint.'),
+          .describe('Whether URLs have the bucket in the path, not in the host name. Default: true with an endpoint.'),
       })
       .optional()
       .describe(
@@ -159,7 +157,7 @@ export const pipelineShape = schema((z) =>
       .literal('together')
       .optional()
       .describe(
-        'Publishes all tables of the file that say so at once, or none: plain tables directly below one folder, on this machine or a store. Default: each output by itself.',
+        'Publishes all tables with this key at once, or none: plain tables directly below one folder, on this machine or a store. Default: each output by itself.',
       ),
     expect: expectShape().optional().describe('Conditions on the rows; if one fails, nothing is published.'),
     on_new_field: z
@@ -174,8 +172,8 @@ export const pipelineShape = schema((z) =>
       .describe(
         'What happens when columns differ from those of the last run, for outputs with a manifest: evolve publishes them, freeze refuses.',
       ),
-    on_success: hookShape().optional().describe('Whom to notify of a run that published.'),
-    on_failure: hookShape().optional().describe('Whom to notify of a run that did not publish.'),
+    on_success: hookShape().optional().describe('Whom to notify after a run published.'),
+    on_failure: hookShape().optional().describe('Whom to notify after a run did not publish.'),
     tests: z.array(testShape()).optional().describe('Tests of the pipeline, which leadstream test runs.'),
   }),
 );

@@ -51,12 +51,12 @@ export class RunColumns {
     const placed = fresh.length > 0 ? this.leaving.filter(({ undeclared }) => undeclared) : [];
     const added = fresh.slice(0, most).map((field) => {
       const column = placed.find(({ original }) => original === field);
-      const fate = column ? `it is the column ${column.name} from this run on` : 'it is in no output of this run';
+      const fate = column ? `it has the column ${column.name} from this run on` : 'it is in no output of this run';
       return `an undeclared field ${JSON.stringify(field)}; ${fate}`;
     });
     if (fresh.length > most) added.push(`${fresh.length - most} more undeclared fields`);
     const warn = (code: Warning['code'], message: string) => ({ code, message: `${this.pipeline.plan.collection.name}: ${message}` });
-    const missing = `no row had these declared fields, whose columns are null throughout: ${gone.join(', ')}`;
+    const missing = `no row had these declared fields, so their columns are null: ${gone.join(', ')}`;
     return [
       ...(gone.length > 0 ? [warn('W_SOURCE_FIELD_GONE', missing)] : []),
       ...added.map((what) => warn('W_SOURCE_FIELD_NEW', `the service has ${what}`)),

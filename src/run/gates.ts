@@ -116,13 +116,13 @@ function shrinkGate(list: ListCount, { pipeline, ledger, counts: kept, allowShri
   const most = typeof allowed === 'number' ? allowed : (allowed?.[collection] ?? defaultReadShrink);
   if (!earlier) {
     const isInner = ledger.steps.some(({ step, tally }) => step.at === at && tally.unmatched > 0);
-    const message = `${name}: no rows were read, and the inner join dropped every row; if it is right, run once with --allow-shrink`;
+    const message = `${name}: no rows were read, and the inner join dropped every row; if that is right, run once with --allow-shrink`;
     const violations: readonly Violation[] = kept && isInner && rows === 0 && most < 1 ? [{ code: 'E_GATE_SHRINK', message }] : [];
     return gateResult('max_read_shrink', at, violations, { otherwise: 'not compared', allowed: allowShrink });
   }
   const lost = earlier.rows - rows;
   const counts = `${amountOf(rows, 'row')} ${rows === 1 ? 'was' : 'were'} read, and ${amount(earlier.rows)} by the earlier run ${earlier.run}`;
-  const remedy = 'if it is right, run once with --allow-shrink, or raise expect.max_read_shrink';
+  const remedy = 'if that is right, run once with --allow-shrink, or raise expect.max_read_shrink';
   const message = `${name}: ${counts}; a drop of more than ${percent(most, 10)} is refused; ${remedy}`;
   const violations: readonly Violation[] = compareShare(lost, most, earlier.rows) <= 0n ? [] : [{ code: 'E_GATE_SHRINK', message }];
   return { ...gateResult('max_read_shrink', at, violations, { allowed: allowShrink }), rows, rowsBefore: earlier.rows };
@@ -225,7 +225,7 @@ function warnOfUnknown({ pipeline, report, standing, outputs, counts }: GateInpu
     return isUnmeasured || isBlind ? [path] : [];
   });
   if (unknown.length === 0) return empty;
-  const message = `${unknown.join(', ')}: the state folder has no earlier count, so whether lists or outputs shrank is unknown`;
+  const message = `${unknown.join(', ')}: the state folder has no earlier count, so it is unknown whether lists or outputs shrank`;
   return [...empty, { code: 'W_GATE_BASELINE', message }];
 }
 

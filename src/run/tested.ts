@@ -54,7 +54,7 @@ export async function loadTests(file: string, options: Extensions & { readonly c
 function refuseOutside(folder: string, file: string, { outputs, document }: Checked): void {
   const outside = outputs.find(({ path }) => path !== undefined && (isRemote(path) || relative(folder, path).startsWith('..')));
   if (!outside) return;
-  const message = `${outside.path} is outside the folder of the test, and a test writes nowhere else; give the test another path, with set or env`;
+  const message = `${outside.path} is outside the test's folder, where a test must write; give it another path, with set or env`;
   throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(outside.place) }]);
 }
 

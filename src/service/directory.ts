@@ -111,7 +111,7 @@ async function* csvRows(file: string, collection: Collection, found: Set<string>
       if (!names) {
         names = cells.map(nameOf);
         const twice = names.findIndex((name, place, all) => all.indexOf(name) < place);
-        if (twice >= 0) throw problem(`is the header, and its cell ${twice + 1} has the name of another one`);
+        if (twice >= 0) throw problem(`is the header, and its cell ${twice + 1} repeats a name`);
         for (const name of names) found.add(name);
       } else if (cells.length === names.length) {
         yield rowOf(new Map(names.map((name, cell) => [name, itemAt(cells, cell)])), collection);

@@ -16,7 +16,7 @@ export const onError = schema((z) =>
   z
     .enum(['reject', 'null', 'fail'])
     .optional()
-    .describe("What a value does that does not cast: its row is rejected, it becomes null, or the run fails. Default: the pipeline's."),
+    .describe("A value that does not cast rejects its row, becomes null, or fails the run. Default: the pipeline's."),
 );
 
 export const columns = schema((z) =>

@@ -79,7 +79,7 @@ function castOf(column: Column, options: ProjectionOptions, context: SinkContext
 
   const reasonAgainst = (value: Value | undefined, given: Value): string | undefined => {
     if (value === undefined) return whyNot(given, output.type);
-    if (required && (value === null || value === '')) return 'is empty, and identifies the row';
+    if (required && (value === null || value === '')) return 'is empty, but identifies the row';
     if (nul !== undefined && typeof value === 'string' && value.includes('\0')) return nul;
     return value === null ? undefined : refuses?.(value);
   };
@@ -122,7 +122,7 @@ function refuseNames(columns: readonly OutputColumn[], options: ProjectionOption
     const key = caseless ? name.toLowerCase() : name;
     if (seen.has(key)) throw new SinkError('E_SINK_VALUE', `${at}: two columns are named ${name}${caseless ? ' (ignoring case)' : ''}`);
     seen.add(key);
-    const flaw = name.includes('\0') ? nul : json || name.isWellFormed() ? undefined : 'has half a surrogate pair, which is no text';
+    const flaw = name.includes('\0') ? nul : json || name.isWellFormed() ? undefined : 'has half a surrogate pair';
     if (flaw === undefined) continue;
     const remedy = 'leave the field out: by columns, or by undeclared: drop in its collection';
     throw new SinkError('E_SINK_FIELD', `${at}: the name ${JSON.stringify(name)} ${flaw}; ${remedy}`);

@@ -198,6 +198,6 @@ export class PhasedWriter implements SinkWriter {
 
   #outOfOrder(): LeadstreamError {
     const order = 'begin, write for each page, and prepare or abort';
-    return new LeadstreamError('E_RUN_FAILED', `${this.at}: called out of order, which is ${order}`);
+    return new LeadstreamError('E_RUN_FAILED', `${this.at}: the order of calls is ${order}`);
   }
 }

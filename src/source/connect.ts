@@ -246,7 +246,7 @@ export function refuseRead(at: string, consistency: Consistency, allowUnstable =
   if (outcome !== 'unstable' || allowUnstable) return keys;
   const why = unordered
     ? `the list has a different order each time, and ${amountOf(passes, 'pass', 'passes')} did not find as many different keys as it has rows`
-    : `after ${amountOf(passes, 'further pass', 'further passes')} over the list there still were rows that had been missed`;
+    : `after ${amountOf(passes, 'further pass', 'further passes')} over the list rows that had been missed were still found`;
   return [...keys, { code: 'E_GATE_CONSISTENCY', message: `${at}: ${why}${because(drift)}` }];
 }
 

@@ -50,7 +50,7 @@ const paging = schema((z) =>
         .describe('cursor: where a response has the cursor of the next page. link: where it has the link, if not in the header Link.'),
       last: z.string().min(1).optional().describe('cursor: the field of the last row that is the cursor of the next page.'),
       more: pointer().optional().describe('cursor: where a response says whether there are more rows: true or 1, false or 0.'),
-      keep_query: z.boolean().optional().describe('link: true adds what a link lacks of query, false accepts it. Default: a warning.'),
+      keep_query: z.boolean().optional().describe('link: true adds what is missing of query, false accepts it. Default: a warning.'),
     })
     .superRefine(({ scheme, ...given }, context) => {
       const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });

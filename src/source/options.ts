@@ -169,7 +169,7 @@ export function checkFieldNames(collection: Collection, { reveal = [], fields = 
   const withheld = withheldOf(collection, reveal);
   const secret = fields.find((name) => withheld.includes(name));
   if (secret === undefined) return;
-  throw wrongOption(`${collection.name}: fields: '${secret}' is withheld because it is credential-like; name it under reveal, too`);
+  throw wrongOption(`${collection.name}: fields: '${secret}' is secret; name it under reveal, too`);
 }
 
 /** The collections that every service has, and those of a program. */

@@ -30,7 +30,7 @@ export async function checkStore(store: ObjectStore, { single_writer = false }: 
     await store.remove([key]).catch(() => undefined);
   }
   if (refused) return store.put(probe, JSON.stringify({ conditions: 'honoured', at: new Date().toISOString() }));
-  const fault = 'the store overwrites in spite of If-None-Match and If-Match, so that runs could destroy the work of each other';
+  const fault = 'the store overwrites in spite of If-None-Match and If-Match, so runs could destroy the work of others';
   throw new SinkError('E_SINK_PATH', `cannot use ${store.root}: ${fault}; if only one runs at a time, set single_writer: true`);
 }
 

@@ -88,7 +88,7 @@ export function lostTo(object: string): LeadstreamError {
 
 /** Without a version there is no condition for a write. */
 export function unversioned(object: string): SinkError {
-  const fault = `the store gives no ETag of ${object}, so that a write could destroy that of another run`;
+  const fault = `the store gives no ETag of ${object}, so a write could destroy another run's`;
   return new SinkError('E_SINK_PATH', `${fault}; if only one runs at a time, set single_writer: true`);
 }
 

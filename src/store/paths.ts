@@ -42,7 +42,7 @@ export function absolutePath(baseDir: string, path: string): string {
 
 /** Describes what is wrong with the path of an output, if anything: a scheme, or invalid braces. */
 export function pathProblem(path: string): string | undefined {
-  if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path may have: half of a surrogate pair, or NUL';
+  if (/\p{Cs}/u.test(path) || path.includes('\0')) return 'it has characters that no path may have: half a surrogate pair, or NUL';
   if (path.trim() !== path) return 'it begins or ends with white space; remove that';
   if (/^~(?:\/|$)|(?:^|\/)\$\w/.test(path)) return 'no shell expands ~ or $NAME here; write the path, or ${NAME} for a variable';
   return schemeProblem(path) ?? bracesProblem(path);
@@ -54,7 +54,7 @@ export function pathProblem(path: string): string | undefined {
  * @throws {LeadstreamError} `E_USAGE` for a path that is not on this machine, or has names in braces.
  */
 export function fixedPath(path: string, option: string, baseDir: string): string {
-  if (isRemote(path)) throw new LeadstreamError('E_USAGE', `${option} ${path}: only a path of this machine is possible here`);
+  if (isRemote(path)) throw new LeadstreamError('E_USAGE', `${option} ${path}: the path must be on this machine`);
   return fixedPlace(path, option, baseDir);
 }
 
@@ -69,7 +69,7 @@ function objectProblem(path: string): string | undefined {
   const [bucket = '', ...names] = path.slice('s3://'.length).split('/');
   if (!/^[a-z0-9][a-z0-9.-]+[a-z0-9]$/.test(bucket) || names.length === 0)
     return 'write s3://BUCKET/NAME, with the name of an existing bucket';
-  if (names.some((name) => ['', '.', '..'].includes(name))) return "its names must not be empty, '.' or '..', and no slash may end it";
+  if (names.some((name) => ['', '.', '..'].includes(name))) return "its names must not be empty, '.' or '..', and no slash may follow them";
   return /[?#\\\p{Cc}]/u.test(path) ? 'it has ?, #, a backslash or a control character' : undefined;
 }
 
@@ -128,7 +128,7 @@ export function refuseInTable(path: string): void {
       const name = runsName.exec(basename(above))?.[1];
       if (name === undefined && !existsSync(runsFolderOf(above))) continue;
       const table = join(dirname(above), name ?? basename(above));
-      throw new SinkError('E_SINK_PATH', `${path} is inside the table ${table}, whose next run would hide it; write outside of the table`);
+      throw new SinkError('E_SINK_PATH', `${path} is inside the table ${table}, whose next run would hide it; write outside the table`);
     }
   }
 }

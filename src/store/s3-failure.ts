@@ -31,7 +31,7 @@ const keys = 'check the access key and its secret, in the environment or the pro
 /** What to do about failures of a place. */
 const remedies: Readonly<Record<string, string>> = {
   NoSuchBucket: 'create the bucket, or correct its name',
-  AccessDenied: `allow ${rights}; without s3:ListBucket, S3 answers so even for what is missing`,
+  AccessDenied: `allow ${rights}; without s3:ListBucket, S3 responds like this to missing objects, too`,
   RequestTimeTooSkewed: 'set the clock of this machine',
   Region: setRegion,
   InvalidObjectState: 'the object is in an archive; restore it, and keep tables out of rules that archive',

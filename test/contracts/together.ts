@@ -477,14 +477,14 @@ export function togetherHereTests(): void {
   });
 
   test.each([
-    ['csv: { path: s3://lake/n/leads.csv }', 'publish: together is for parquet'],
-    ['parquet: { path: s3://lake/n/leads, table: delta }', 'publish: together is for parquet'],
-    ['stdout: {}', 'publish: together is for parquet'],
-    ['parquet: { path: s3://lake/n/current }', 'p.yaml:21:14 publish: together is for parquet'],
-    ['parquet: { path: lake/n/leads }', 'directly below one folder, as s3://lake/n'],
-    ["parquet: { path: 's3://lake/{{ run.date }}/leads' }", 'publish: together is for parquet'],
-    ['parquet: { path: s3://lake/other/leads }', 'directly below one folder, as s3://lake/n'],
-    ['parquet: { path: s3://lake/n/leads }\nstore: { region: x }', 'have one store'],
+    ['csv: { path: s3://lake/n/leads.csv }', 'publish: together needs parquet with table: plain'],
+    ['parquet: { path: s3://lake/n/leads, table: delta }', 'publish: together needs parquet with table: plain'],
+    ['stdout: {}', 'publish: together needs parquet with table: plain'],
+    ['parquet: { path: s3://lake/n/current }', 'p.yaml:21:14 publish: together needs a name other than current'],
+    ['parquet: { path: lake/n/leads }', 'directly below one folder, like s3://lake/n'],
+    ["parquet: { path: 's3://lake/{{ run.date }}/leads' }", 'publish: together needs a fixed path'],
+    ['parquet: { path: s3://lake/other/leads }', 'directly below one folder, like s3://lake/n'],
+    ['parquet: { path: s3://lake/n/leads }\nstore: { region: x }', 'in one store'],
   ])('are refused where they cannot be published together: %s', async (sink, message) => {
     const { env } = await serviceOf({});
     const text = fileOf(['parquet: { path: s3://lake/n/users }', sink].map((to) => `publish: together\nfrom: leads\nto:\n  - ${to}`));

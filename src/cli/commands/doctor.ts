@@ -10,14 +10,14 @@ const options = (yargs: Parser) =>
   pipelineOptions(yargs)
     .positional('file', {
       type: 'string',
-      describe: 'Pipeline file (YAML) whose service is measured; default: the service of the environment',
+      describe: 'Pipeline file (YAML) whose service is measured; default: the service in the environment',
     })
     .option('collection', { choices: collectionNames, describe: 'Collection whose pages are measured first' })
     .option('format', { ...textOrJson, describe: 'Findings for people, or JSON' })
     .option('rate-limit', {
       type: 'number',
       default: 10,
-      describe: 'Most requests per second; a lower rate_limit in the file takes precedence',
+      describe: 'Maximum requests per second; a lower rate_limit in the file takes precedence',
     })
     .option('only', onlyPipeline)
     .example('$0 doctor', 'the service of LEADSTREAM_BASE_URL and the key variables')
@@ -73,7 +73,7 @@ function textOf({ service, requests, maxRequests, ratePerSecond, measured, findi
     const sent = evidence.map(({ request, answer, ms }) => `           ${request} -> ${answer}, ${ms} ms\n`);
     return `\n${outcome.padEnd(9)}${check.replaceAll('_', ' ')}: ${message}\n${sent.join('')}`;
   });
-  const end = block === undefined ? 'No service block: not all that it needs is known.\n' : `For the pipeline file:\n\n${block}`;
+  const end = block === undefined ? 'No service block: some of what it needs is unknown.\n' : `For the pipeline file:\n\n${block}`;
   return `${head}${blocks.join('')}\n${end}`;
 }
 

@@ -19,7 +19,7 @@ export const explainRow = command(
       .option('scan', {
         type: 'number',
         default: 10_000,
-        describe: 'Most rows of the list to read, if the record cannot be read by itself, and for a dedupe',
+        describe: 'Maximum number of rows of the list to read, for a record without a single read, or a dedupe',
       })
       .option('reveal', { ...toggle, describe: 'Show personal values and credentials instead of ***' })
       .option('only', onlyPipeline)

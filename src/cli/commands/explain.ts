@@ -5,7 +5,7 @@ import { printTo } from '../console.js';
 
 export const explain = command(
   'explain <file>',
-  'Show what a run would request, do and write, without a request',
+  'Show what a run would request, do and write, without sending a request',
   (yargs) =>
     pipelineOptions(yargs)
       .positional('file', pipelineFile)

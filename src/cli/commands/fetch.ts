@@ -10,7 +10,7 @@ const options = (yargs: Parser) =>
     .positional('id', { type: 'string', describe: 'Identifier at the end of the path' })
     .option('format', { choices: ['ndjson', 'csv', 'table'] as const, default: 'ndjson' as const, describe: 'Format of the rows' })
     .option('page-size', { type: 'number', describe: 'Rows per request, at most 500 (default 30); all pages are printed' })
-    .option('reveal', { ...repeated, describe: 'Credential-like field to include' })
+    .option('reveal', { ...repeated, describe: 'Secret field to include' })
     .option('columns', { ...repeated, describe: 'Columns to print, like uid,email; default all' })
     .check(({ id }) => id === undefined || !/^\.*$/.test(id) || 'an identifier must not be empty or made of dots')
     .check(

@@ -12,7 +12,7 @@ export const preview = command(
       .option('rows', { alias: 'n', type: 'number', default: 10, describe: 'Rows to show after each step' })
       .option('step', { type: 'number', describe: 'Only the rows after this step, counted from 0, with all columns' })
       .option('columns', { ...repeated, describe: 'Columns to show, like lead_id,email' })
-      .option('sample', { type: 'number', default: 1000, describe: 'Most rows of the collection to read' })
+      .option('sample', { type: 'number', default: 1000, describe: 'Maximum number of rows to read' })
       .option('reveal', { ...toggle, describe: 'Show personal values and credentials instead of ***' })
       .option('only', onlyPipeline)
       .example('$0 preview leads.yaml -n 5', 'the first five rows after every step')

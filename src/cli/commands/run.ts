@@ -12,9 +12,9 @@ const options = (yargs: Parser) =>
     .option('only', { ...repeated, describe: 'Name of a pipeline to run, if there are several' })
     .option('report', { ...repeated, describe: 'File for the report: a page if it ends in .html, otherwise JSON' })
     .option('metrics', { type: 'string', describe: 'File of metrics for the node exporter of Prometheus, like leadstream.prom' })
-    .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder of spooled pages and of the redo log' })
-    .option('restart', { ...toggle, describe: 'Read everything again, even if an interrupted run left pages' })
-    .option('allow-shrink', { ...toggle, describe: 'Publish this once even if lists or outputs shrank more than allowed' })
+    .option('state-dir', { type: 'string', default: '.leadstream', describe: 'Folder for spooled pages and the redo log' })
+    .option('restart', { ...toggle, describe: 'Discard the pages of an interrupted run, and read everything again' })
+    .option('allow-shrink', { ...toggle, describe: 'Publish once even if lists or outputs shrank more than allowed' })
     .option('allow-partial', { ...toggle, describe: 'Replace existing outputs even if a limit stops the read' })
     .option('recover', { ...toggle, describe: 'Only complete the commits of killed runs, from the redo log' })
     .check(({ files, recover }) => (files.length === 0) === recover || 'name a pipeline file, or --recover without one')
@@ -31,7 +31,7 @@ interface Loaded {
 
 export const run = command(
   'run [files..]',
-  'Run the pipelines of files, one after another, and publish their outputs',
+  'Run the pipelines in files, one after another, and publish their outputs',
   options,
   async (arguments_, context) => {
     if (!arguments_.recover) return runFiles(arguments_, context);
@@ -89,7 +89,7 @@ async function runLoaded(arguments_: Arguments, context: CommandContext, metrics
   ];
   for (const { what, file } of others) {
     const writer = file === undefined ? undefined : pipelines.find((pipeline) => writesOver(pipeline, absolutePath(cwd, file)));
-    if (writer) throw new LeadstreamError('E_USAGE', `${what} ${file} is where the pipeline '${writer.name}' writes, or inside it`);
+    if (writer) throw new LeadstreamError('E_USAGE', `${what} ${file} is an output of the pipeline '${writer.name}', or inside it`);
   }
   refuseClashes(wanted, writesOver);
   metrics?.expect(pipelines.map(({ name }) => name));

@@ -9,7 +9,7 @@ const counts = byName(generatedNames, (name) => ({ type: 'number', default: gene
 
 export const serve = command(
   'serve',
-  'Run the data service itself, on generated rows or on files',
+  'Run the data service itself, on generated rows or files',
   (yargs) =>
     yargs
       .option('port', { type: 'number', default: 8080, describe: 'Port; 0 picks a free one' })
@@ -20,14 +20,14 @@ export const serve = command(
       .option('collections', {
         type: 'string',
         implies: 'data',
-        describe: 'Pipeline file whose own collections, paged by number, are served from that folder too',
+        describe: 'Pipeline file whose collections, if paged by number, are served from that folder, too',
       })
       .option('fault', {
         ...repeated,
         describe: 'Fault: 503, delay=MS, cut or empty, with @page=3-5, collection=NAME, times=N, like 503@page=3,times=2',
       })
       .example('LEADSTREAM_REST_API_KEY=… $0 serve --leads 100000 --seed 7', 'prints its URL on stdout')
-      .example('$0 serve --fault 503=1@page=3,times=2', 'fails twice where page 3 is read'),
+      .example('$0 serve --fault 503=1@page=3,times=2', 'page 3 fails twice'),
   async (arguments_, { console, env, cwd, stdout, signal }) => {
     const { loadCollections } = await import('../../index.js');
     const { accountsFromEnv, generate, openDirectory, startService } = await import('../../service/index.js');

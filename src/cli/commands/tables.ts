@@ -25,7 +25,7 @@ function tableOptions(yargs: Parser) {
 const stateOption = {
   type: 'string',
   default: '.leadstream',
-  describe: 'Folder of the redo log and the log of runs, as given to the runs',
+  describe: 'State folder of the runs, with the redo log and the log of runs',
 } as const;
 
 type TableOptions = OptionsIn<ReturnType<typeof tableOptions>>;
@@ -79,7 +79,7 @@ async function tableOf({ dir, endpoint }: TableOptions, { console, cwd, env, sig
 
 const runs = tableCommand(
   'runs',
-  'List the existing runs of a table',
+  'List the runs of a table',
   (yargs) =>
     yargs
       .option('json', { ...toggle, describe: 'One JSON object per run, with its whole manifest' })
@@ -104,7 +104,7 @@ const files = tableCommand(
     yargs
       .option('for', {
         choices: ['duckdb', 'polars', 'spark'] as const,
-        describe: 'Print the query with which this reader reads them: SQL, or Python',
+        describe: 'Print the query for this reader: SQL, or Python',
       })
       .example('$0 files s3://lake/leads', 'one file per line')
       .example('duckdb -c "$($0 files s3://lake/leads --for duckdb)"', 'the rows'),
@@ -183,11 +183,11 @@ const rollback = tableCommand(
       .option('to', {
         type: 'string',
         describe:
-          'Run to publish again, an earlier or a later one (default: the one that the published run replaced); CURRENT accepts a state that others restored',
+          'Run to publish, earlier or later (default: the one that the published run replaced); CURRENT accepts a state that others restored',
       })
       .option('state-dir', stateOption)
-      .example('$0 rollback lake/leads', 'one run back; again, one run further')
-      .example('$0 rollback lake/leads --to RUN', 'to any run that `runs` lists, also forward again'),
+      .example('$0 rollback lake/leads', 'one run back; each further call, one more')
+      .example('$0 rollback lake/leads --to RUN', 'to any run listed by `runs`, also forward'),
   async ({ path, stores }, { dir, to, stateDir }, { console, cwd }) => {
     const { rollbackTable } = await import('../../index.js');
     const done = await rollbackTable(path, { to, stores, stateDir: fixedPath(stateDir, '--state-dir', cwd) });
@@ -207,8 +207,8 @@ function unlogged(dir: string, run: string, stateDir: string): string {
 
 const compact = tableCommand(
   'compact',
-  'Write the small files of a table as large ones, row for row the same',
-  (yargs) => yargs.option('state-dir', stateOption).example('$0 compact lake/all_leads', 'one file of 128 MB for many of single nights'),
+  'Merge the small files of a table, without changing its rows',
+  (yargs) => yargs.option('state-dir', stateOption).example('$0 compact lake/all_leads', 'merges the small files of many nights'),
   async ({ path, stores }, { dir, stateDir }, { console, cwd, signal }) => {
     const { compactTable } = await import('../../index.js');
     const { from, to } = await compactTable(path, { stores, stateDir: fixedPath(stateDir, '--state-dir', cwd), signal });
@@ -221,12 +221,12 @@ const verify = tableCommand(
   'Compare the files of a table with its manifest, byte by byte',
   (yargs) =>
     yargs
-      .option('run', { type: 'string', describe: 'A kept run instead of the published one', conflicts: 'manifest' })
+      .option('run', { type: 'string', describe: 'Kept run to verify instead of the published one', conflicts: 'manifest' })
       .option('manifest', { type: 'string', describe: 'Manifest of a copied table; DIR is then the folder with the copied files' })
       .option('state-dir', {
         type: 'string',
         defaultDescription: '".leadstream"',
-        describe: 'Folder with the log of runs, as given to the runs; a moved table is found in it by its run',
+        describe: 'State folder of the runs, whose log of runs finds a moved table by its run',
       })
       .example('$0 verify lake/leads', 'exits with 65 if anything differs')
       .example('$0 verify backup/leads --manifest backup/leads.manifest.json', 'a copy'),

@@ -8,7 +8,7 @@ const testFailed = catalogue.E_TEST_FAILED.exit;
 
 export const test = command(
   'test <files..>',
-  'Run the tests in pipeline files, against a service of their own',
+  'Run the tests in pipeline files, each against its own service',
   (yargs) =>
     yargs
       .option('plugin', pluginOption)

@@ -6,7 +6,7 @@ import { problemsLine, refusedExit } from '../failure.js';
 
 export const validate = command(
   'validate <files..>',
-  'Check the pipelines of files without a request',
+  'Check pipeline files, without sending a request',
   (yargs) =>
     pipelineOptions(yargs)
       .positional('files', { type: 'string', array: true, demandOption: true, describe: 'Pipeline files (YAML)' })

@@ -90,7 +90,7 @@ export const aggregateStep = builtInStep('aggregate', {
         .array(z.string().min(1))
         .optional()
         .describe(
-          'Fields to group by, compared by their declared types; null is a group of its own. Groups are sorted by these fields, null last. Default: none, which makes one row of all rows, even if there are none.',
+          'Fields to group by, compared by their declared types; null is a group of its own. Groups are sorted by these fields, null last. Default: none: one row for all rows, even if there are none.',
         ),
       compute: z
         .record(columnName(), z.string().min(1))
@@ -99,7 +99,7 @@ export const aggregateStep = builtInStep('aggregate', {
           `Result by new field, one call each: ${aggregatesListed}. The argument is a field, read by its declared type, or an expression (CEL), and null is ignored; the condition of count is an expression.`,
         ),
       memory: memory().describe('Memory for groups; the rest is spilled to files in the state folder.'),
-      on_error: onErrorKey(z, 'with a value that does not cast or an expression that fails; with null it counts, with null as that value'),
+      on_error: onErrorKey(z, 'with a value that does not cast or an expression that fails; with null, that value is null'),
     }),
   blocking: true,
   examples: [

@@ -83,7 +83,7 @@ export const explodeStep = builtInStep('explode', {
         .enum(['keep', 'drop'])
         .default('keep')
         .describe("What happens to a row whose list is empty: keep keeps it with null as the element, drop drops it, like SQL's unnest."),
-      position: columnName().optional().describe('Name of an extra field for the number of the element, from 1. Default: none.'),
+      position: columnName().optional().describe('Name of an extra field for the position of the element, from 1. Default: none.'),
       on_error: onErrorKey(z, 'whose field does not hold a JSON array; with null the element is null'),
     }),
   examples: [{ field: 'meta' }, { field: 'tag_string_local', separator: ',', empty: 'drop', position: 'tag_no' }],

@@ -30,8 +30,7 @@ export function filter<T>(condition: (row: T) => boolean): Step<T, T> {
 }
 
 export const filterStep = builtInStep('filter', {
-  summary:
-    'Keeps the rows for which an expression (CEL) is true; the others, including those for which it is null, are dropped or rejected.',
+  summary: 'Keeps the rows for which an expression (CEL) is true, and drops or rejects the others, also where it is null.',
   config: (z) => {
     const where = z.string().min(1).describe('Condition over the fields of the row.');
     const otherwise = z
@@ -50,7 +49,7 @@ export const filterStep = builtInStep('filter', {
   examples: ["lead_status == 'sold' && !blank(email)", { where: 'blank(age) || num(age) >= 18.0', otherwise: 'reject' }],
   columns: ({ where, path }, input, plan) => {
     const expression = typeof where === 'string' ? expressions().planExpression(where, input, plan, path) : undefined;
-    if (expression && expression.type !== 'flag') plan.problem(path, `a condition is true or false, but this is ${expression.type}`);
+    if (expression && expression.type !== 'flag') plan.problem(path, `a condition must be true or false, not ${expression.type}`);
     return input;
   },
   open: ({ where, otherwise }, runtime) => {

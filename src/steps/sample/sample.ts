@@ -47,7 +47,7 @@ export const sampleStep = builtInStep('sample', {
         .min(1)
         .optional()
         .describe("Fields whose values are hashed: rows that share them stay together. Default: the collection's key."),
-      seed: usually(z.int().min(0).max(0xff_ff_ff_ff), defaultSeed).describe('A whole number; another one selects another sample.'),
+      seed: usually(z.int().min(0).max(0xff_ff_ff_ff), defaultSeed).describe('Whole number that selects the sample.'),
     }),
   keepsRows: true,
   examples: [{ percent: 1 }, { percent: 12.5, by: ['email'], seed: 7 }],

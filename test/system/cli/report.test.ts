@@ -132,7 +132,7 @@ describe('--report', () => {
   test.each(['out/leads.csv.rejects.ndjson', 'out/leads.csv/r.json'])('is refused at %s, where the run writes', async (path) => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
     const { code, stderr } = await cli(['run', 'p.yaml', '--report', path], { cwd, env: from.env });
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is where the pipeline 'test' writes, or inside it") });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is an output of the pipeline 'test', or inside it") });
     expect(from.requests).toEqual([]);
   });
 

@@ -137,7 +137,7 @@ to:
         `from: leads\nto:\n  - parquet: { path: "\${LAKE:-${place}}/leads" }`,
       ),
     );
-    expect(stdout).toMatch(/FAIL.*: a\n.*E_SPEC_INVALID: p\.yaml:4:\d+ .*lake\/leads is outside the folder of the test/);
+    expect(stdout).toMatch(/FAIL.*: a\n.*E_SPEC_INVALID: p\.yaml:4:\d+ .*lake\/leads is outside the test's folder/);
     expect(stdout).toMatch(/^ok .*: b$/m);
     expect(code).toBe(1);
     await expect(readdir(place)).rejects.toThrow('ENOENT');

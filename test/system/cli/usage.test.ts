@@ -78,7 +78,7 @@ describe('a command line', () => {
 
   test.each([
     [['rum'], 'unknown command, or too many arguments.'],
-    [['run', 'a.yaml', '--', 'b.yaml'], 'nothing that follows -- is read.'],
+    [['run', 'a.yaml', '--', 'b.yaml'], 'nothing after -- is read.'],
     [['--log-format', 'xml', 'run', 'a.yaml'], 'log-format must be one of "text", "json".'],
     [['fetch', 'leds'], 'collection must be one of "leads", "bridges", "areacodes", "links", "users".'],
   ])('is told what is wrong with %j in clean sentences', async (parameters, sentence) => {

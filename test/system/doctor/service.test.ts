@@ -124,7 +124,7 @@ test('finds the form of credentials that works where the given one does not', as
 
 test.each<[string, Partial<Misbehaviour>, Record<string, string>]>([
   ['an account that is refused', { accounts: [{ restApiKey: 'another-key-12' }] }, { credentials: 'problem: rest_api_key is refused' }],
-  ['HTML', { faults: ['html'] }, { reachable: 'not JSON in UTF-8 (after 3 attempts); check that base_url is everything before /api' }],
+  ['HTML', { faults: ['html'] }, { reachable: 'not JSON in UTF-8 (after 3 attempts); check the network, and that base_url' }],
   ['404 everywhere', { faults: ['404'] }, { reachable: 'HTTP 404: no such collection under this base URL' }],
   ['a redirect', { faults: ['redirect=http://127.0.0.1:9'] }, { reachable: 'HTTP 302: a redirect, which is never followed' }],
   ['pages that are all the same', { quirks: { 'ignore-page': true } }, { first_page: 'problem: leads: page' }],
@@ -159,7 +159,7 @@ test('notices a list that changes, and a service that checks no key', async () =
 test('gives up on a service without an answer, and redacts a key that an answer contains', async () => {
   const silent = await found({ LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: testKey });
   expect(silent.told['reachable']).toMatch(
-    /no connection \(ECONNREFUSED 127.0.0.1:9\).*; check that base_url is everything before \/api, and the network$/,
+    /no connection \(ECONNREFUSED 127.0.0.1:9\).*; check the network, and that base_url is everything before \/api$/,
   );
   expect(silent.diagnosis.requests).toBe(3);
   await withServer(answer(200, JSON.stringify({ [testKey]: 'x' })), async ({ url }) => {

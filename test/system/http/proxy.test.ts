@@ -117,13 +117,13 @@ describe('a proxy', () => {
       expect(asked).not.toEqual([]);
     });
 
-    test('unless NO_PROXY has its network, and is warned of what it has besides that is not understood', async () => {
+    test('unless NO_PROXY has its network, and is warned of its invalid entries', async () => {
       const [{ asked, url }, baseUrl] = [await openProxy(), await openService()];
       const cwd = await folderWith({ 'users.yaml': users, '.env': variables(baseUrl, url()) });
       const run = (noProxy: string, ...more: string[]) =>
         cli(['run', 'users.yaml', '--env', '.env', ...more], { cwd, env: { NO_PROXY: noProxy } });
       const warning =
-        /W_SOURCE_PROXY: .*NO_PROXY has entries that are not understood \(127\.\*\), so requests to 127\.0\.0\.1 take the proxy/;
+        /W_SOURCE_PROXY: .*NO_PROXY has invalid entries \(127\.\*\), so requests to 127\.0\.0\.1 use the proxy/;
       expect(await run('localhost,127.*,127.0.0.0/8')).toMatchObject({ code: 0, stderr: expect.not.stringContaining('NO_PROXY') });
       expect(asked).toEqual([]);
       expect(await run('127.*', '--set', 'service.strict=true')).toMatchObject({ code: 78, stderr: expect.stringContaining('127.*') });

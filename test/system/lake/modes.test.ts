@@ -256,7 +256,7 @@ describe('mode: append', () => {
     const folder = await temporaryFolder();
     const { rejects, rows } = await run(folder, { ...options, on_error: 'null' }, rowsOf('20240101', 'a', ''));
     expect(rows).toBe(1);
-    expect(rejects.map(([, fault]) => fault)).toEqual([{ field: 'id', reason: 'is empty, and identifies the row', page: 1, index: 1 }]);
+    expect(rejects.map(([, fault]) => fault)).toEqual([{ field: 'id', reason: 'is empty, but identifies the row', page: 1, index: 1 }]);
   });
 
   test('takes other columns as key', async () => {

@@ -35,7 +35,7 @@ describe('undeclared fields', () => {
     const { night, columns, folder } = await nights();
     const first = await night([lead(1, { 'New Field': 'x' })]);
     expect(news(first.warnings)).toEqual([
-      'leads: the service has an undeclared field "New Field"; it is the column new_field from this run on',
+      'leads: the service has an undeclared field "New Field"; it has the column new_field from this run on',
     ]);
     const { warnings, findings } = await night([lead(1), lead(2)]);
     expect(news(warnings)).toEqual([]);
@@ -236,7 +236,7 @@ describe('a declared field', () => {
     const [from, folder] = [await users({}), await temporaryFolder()];
     const report = await runIn(from, body, folder);
     expect(report.warnings).toEqual([
-      { code: 'W_SOURCE_FIELD_GONE', message: 'users: no row had these declared fields, whose columns are null throughout: affid' },
+      { code: 'W_SOURCE_FIELD_GONE', message: 'users: no row had these declared fields, so their columns are null: affid' },
     ]);
     expect(report.findings).toMatchObject({ gone: ['affid'], missing: { affid: 2 } });
     expect(await readFile(join(folder, 'u.csv'), 'utf8')).toBe('uid,email,affid\n1,a@b.c,\n2,d@e.f,\n');

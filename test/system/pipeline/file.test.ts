@@ -44,7 +44,7 @@ describe('a key of the environment', () => {
 describe('a pipeline file', () => {
   test('may not select credential-like fields that are not revealed', async () => {
     const { message } = await problems(pipelineText(`from: bridges\nsteps:\n  - select: [id, crm_key]\n${to}`));
-    expect(message).toMatch(/^p\.yaml:9:18 .*is withheld because it is credential-like/);
+    expect(message).toMatch(/^p\.yaml:9:18 .*is secret; name it under reveal/);
   });
 
   const reference = 'needs quotes here: YAML interprets its braces';

@@ -46,7 +46,7 @@ test.each([
   ...['*data.example', 'data.*', '<local>', 'http://data.example', 'data.example:http', 'x;data.example', '.', '[::1'],
 ])('an entry of NO_PROXY that is not understood is a warning, where the proxy is taken: %s', (entry) => {
   const env = { HTTP_PROXY: proxy, NO_PROXY: `localhost,${entry}` };
-  const message = `NO_PROXY has entries that are not understood (${entry}), so requests to 10.0.0.1 take the proxy`;
+  const message = `NO_PROXY has invalid entries (${entry}), so requests to 10.0.0.1 use the proxy`;
   const warning = { code: 'W_SOURCE_PROXY', message };
   expect(proxyIn('http://10.0.0.1', env)).toEqual({ proxy, warning });
   expect(proxyIn('http://localhost', env)).toEqual({});

@@ -41,7 +41,7 @@ const { bridges, collection } = connect(base);
 test.each<[string, () => unknown, string]>([
   ['what every object has', () => called(collection, 'toString'), "unknown collection 'toString'"],
   ['reveal of a misspelled field', () => bridges.with({ reveal: ['crm_kye' as never] }), "unknown field 'crm_kye'"],
-  ['a secret field', () => bridges.with({ fields: ['id', 'crm_key' as never] }), "'crm_key' is withheld"],
+  ['a secret field', () => bridges.with({ fields: ['id', 'crm_key' as never] }), "'crm_key' is secret"],
 ])('a service refuses at the call %s', (_what, call, message) => {
   expect(call).toThrow(refused(message));
 });

@@ -37,7 +37,7 @@ describe('filter in a file', () => {
     ['num(age)', 'decimal'],
     ['date(yearmonthday)', 'date'],
   ])('refuses %s, which gives %s and no condition', (source, type) => {
-    expect(planned(steps.filter, source).problems).toEqual([{ path: [], message: `a condition is true or false, but this is ${type}` }]);
+    expect(planned(steps.filter, source).problems).toEqual([{ path: [], message: `a condition must be true or false, not ${type}` }]);
   });
 
   test('drops, rejects or fails by the same rows', async () => {
