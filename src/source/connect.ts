@@ -101,7 +101,7 @@ export function connect<Own extends Collection = never>(options: ConnectOptions<
     close: client.close,
     [Symbol.asyncDispose]: client.close,
   };
-  // Each collection has its own row type, which the type system cannot follow through the map.
+  // Each collection has its own row type, but the type system cannot follow the map.
   return service as unknown as Service<Own>;
 }
 
@@ -118,7 +118,7 @@ type Chosen<T, Field> = [Field] extends [never] ? T : Pick<T, Field & keyof T>;
 /**
  * All rows of a collection. Each loop, subscription or stream reads it from the start to its confirmed end; errors come after the rows
  * before them. Unless `consistency` is `off`, it ends with a `GateError` where a pipeline would be refused: `E_GATE_CONSISTENCY` for an
- * unstable list, `E_GATE_KEY` for one with different rows of one key (`onDuplicateKey`), and under `strict` `E_GATE_STRICT` for one that
+ * unstable list, `E_GATE_KEY` for different rows with one key (`onDuplicateKey`), and under `strict` `E_GATE_STRICT` for a list that
  * drifted, which is otherwise a warning.
  *
  * @typeParam Secrets The fields that are withheld unless revealed.
@@ -184,7 +184,7 @@ export class CollectionStream<T, Secrets = unknown> extends RowStream<T> {
     );
     const only = (names: readonly string[], row: Row) => Object.fromEntries(names.map((field) => [field, row[field] ?? null]));
     const rows = fields === undefined ? found : found.map((row) => only(fields, row));
-    // A reader returns the rows of its collection, which the type system cannot follow through the map of collections.
+    // A reader returns its collection's rows, but the type system cannot follow the map of collections.
     return rows as readonly Row[] as readonly T[];
   }
 }
@@ -226,7 +226,7 @@ function stopped(collection: string): string {
   return `${collection}: the read was stopped by its signal`;
 }
 
-/** Ends a stream when a signal is aborted, before any request if it already is. Its error is `E_RUN_ABORTED`, or `E_RUN_DEADLINE`. */
+/** Ends a stream when a signal is aborted, before any request if it already is. The error is `E_RUN_ABORTED` or `E_RUN_DEADLINE`. */
 export function untilAborted<T>(signal: AbortSignal | undefined, message: string): MonoTypeOperatorFunction<T> {
   if (signal === undefined) return identity;
   const aborted$ = new Observable<never>((subscriber) => {
@@ -237,7 +237,7 @@ export function untilAborted<T>(signal: AbortSignal | undefined, message: string
   return takeUntil(aborted$);
 }
 
-/** Returns why a read must not be published: rows are missing, since others have their key, or may be, which no number of passes could rule out. */
+/** Returns why a read must not be published: rows are missing because others have their key, or may be, after any number of passes. */
 export function refuseRead(at: string, consistency: Consistency, allowUnstable = false): readonly Violation[] {
   const { outcome, onDuplicateKey, passes, unordered, drift, conflicts, conflict = '' } = consistency;
   const rows = amountOf(conflicts, 'row');
@@ -250,7 +250,7 @@ export function refuseRead(at: string, consistency: Consistency, allowUnstable =
   return [...keys, { code: 'E_GATE_CONSISTENCY', message: `${at}: ${why}${because(drift)}` }];
 }
 
-/** Returns the warning that rows of an unrepaired read may be missing; also for an unchecked read in which drift was evident. */
+/** Returns the warning that rows of an unrepaired read may be missing, also if drift was evident in an unchecked read. */
 export function driftOf(at: string, { outcome, drift }: Consistency): readonly Warning[] {
   if (outcome !== 'drifted' && (outcome !== 'off' || drift.length === 0)) return [];
   return [{ code: 'W_SOURCE_DRIFT', message: `${at}: the list changed while it was read, so rows may be missing${because(drift)}` }];

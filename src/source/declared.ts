@@ -139,13 +139,13 @@ export function collectionShape(name: unknown) {
 
 const credentialLike = /(?:^|[_-])(?:api[_-]?key|token|secret|password)$/i;
 
-/** Returns whether a URL keeps a path unchanged; otherwise requests would go to another path than the one written. */
+/** Returns whether a URL keeps a path unchanged; otherwise requests would go to another path. */
 function isPath(text: string): boolean {
   const base = 'http://localhost';
   return /^\/[^?#]*$/.test(text) && URL.canParse(text, base) && new URL(text, base).href === base + text;
 }
 
-/** The collections of a file, by name; `collectionShape` checks each, with its name. */
+/** The collections of a file, by name; `collectionShape` checks each of them. */
 export const collectionsShape = schema((z) => z.record(z.string(), declaration()));
 
 /** A field of a custom collection: its type, or an object with more details. */
@@ -168,11 +168,11 @@ export interface CollectionDeclaration<F extends FieldDeclarations = FieldDeclar
   /** Columns that together identify a row. */
   readonly key: readonly (keyof F & string)[];
   readonly paging: Paging;
-  /** JSON pointer to the list in an answer. Default: the answer itself. */
+  /** JSON pointer to the list in a response. Default: the response itself. */
   readonly rows?: string;
   /** Additional parameters of every request. Default: none. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Answers other than a list that mean there are no rows. Default: none. */
+  /** Responses other than a list that mean that there are no rows. Default: none. */
   readonly end?: EndForm | readonly EndForm[];
   /** Whether undeclared fields become columns, or are silently left out. Default `keep`. */
   readonly undeclared?: 'keep' | 'drop';
@@ -211,7 +211,7 @@ export function defineCollection<const N extends string, const F extends FieldDe
   declaration: CollectionDeclaration<F>,
 ): CollectionOf<N, F> {
   const declared = parsedBy(collectionShape(name), declaration, (problems) => wrongOption(`collection ${String(name)}: ${problems}`));
-  // A valid declaration creates the fields of its type, which the type system cannot follow through the map of fields.
+  // A valid declaration creates the fields of its type, but the type system cannot follow the map of fields.
   return collectionOf(name, declared) as unknown as CollectionOf<N, F>;
 }
 
@@ -228,7 +228,7 @@ export function collectionOf(name: string, declared: z.output<ReturnType<typeof 
   const nested = entries.flatMap(({ segments }) => (segments.length > 1 ? [segments] : []));
   const whole = new Set(entries.flatMap(({ segments }) => (segments.length === 1 ? segments : [])));
   const served: Served = {
-    // The shape has checked which options go with the scheme.
+    // The shape has checked which options the scheme has.
     paging: defined(paging) as Paging,
     rows: segmentsOf(rows),
     query,

@@ -9,8 +9,8 @@ import { defaults } from '../options/index.js';
 const maxContinuations = 10;
 
 /**
- * Collects evidence for the end of a list. A claim is an empty page, or one that repeats the page before it. It is accepted if a second
- * look agrees and the list can be counted: the last row read is at its position, and there is none at the next.
+ * Collects evidence for the end of a list, which an empty page claims, or one that repeats the page before it. It is accepted if a second
+ * look agrees and the list can be counted: the last row read is at its position, and none is at the next.
  */
 export class EndOfList {
   /** Whether the count agreed; `undefined` if the end was not reached. */
@@ -23,7 +23,7 @@ export class EndOfList {
   #returns = 0;
   #rowsAtReturn = -1;
 
-  /** Whether it is the end of the first read, rather than of a pass, which repeats its warnings and changes nothing about it. */
+  /** Whether it ends the first read; a pass repeats its warnings and changes nothing. */
   readonly #isFirst: boolean;
 
   constructor(
@@ -41,7 +41,7 @@ export class EndOfList {
       if (this.#mayBeNone(end)) await endWait(this.reading, ask, this.progress.rows);
       const second = await ask(this.list.again(end.page));
       if (second.length > 0 && fingerprintOf(second) !== this.progress.last?.fingerprint) {
-        // A full page was no end at all, and is not evidence of a growing list.
+        // A full page did not end the list, and is not evidence of a growing one.
         return second.length >= this.progress.largest ? this.#comeBack(end.page) : this.#goOn(end.page);
       }
       if (second.length > 0 && this.reading.seen && (await this.#wasAnother(ask))) return this.#comeBack(end.page);
@@ -65,7 +65,7 @@ export class EndOfList {
     });
   }
 
-  /** Returns whether an end may be an outage: one of an empty list, directly after a full page, or before the expected rows. */
+  /** Returns whether an end may be an outage: an empty list, directly after a full page, or before the expected rows. */
   #mayBeNone({ after }: ListEnd): boolean {
     const { options, progress } = this.reading;
     const expected = this.#isFirst ? (options.expectedRows ?? 0) : progress.rows;
@@ -84,7 +84,7 @@ export class EndOfList {
     return undefined;
   }
 
-  /** Returns whether the last page read has changed: then the next page only seemed to repeat it. */
+  /** Returns whether the last page read has changed, so that the next only seemed to repeat it. */
   async #wasAnother(ask: Ask): Promise<boolean> {
     const { last } = this.progress;
     if (!last || fingerprintOf(await ask(this.list.again(last.number))) === last.fingerprint) return false;
@@ -115,13 +115,13 @@ export class EndOfList {
     }
   }
 
-  /** Checks pages that were not requested yet, so the result does not depend on how far ahead the requests are. */
+  /** Checks pages that were not requested yet, so that the result does not depend on how far ahead requests are. */
   async #checkFarAfter(ask: Ask, end: number): Promise<void> {
     if (this.list.repeated !== undefined) return;
     const look = async (behind: number) => ({ behind, batch: await ask(this.list.probe(behind).pipe(catchError(noRows))) });
     for (const { behind, batch } of await Promise.all([end + 1, end + 2, end + 8].map(look))) {
       if (batch.length === 0 || fingerprintOf(batch) === this.progress.last?.fingerprint) continue;
-      // Unless the list now extends that far.
+      // Unless the list now reaches there.
       if ((await ask(this.list.again(end))).length === 0) throw rowsAfterEnd(behind, end);
     }
   }
@@ -138,7 +138,7 @@ export class EndOfList {
       [next] = await this.positions.at(ask, rows);
       if (there === last.name && (next === undefined || next === last.name)) return this.#ended(ask, end);
       const isNew = next !== undefined && next !== there && !this.#isKnown(next);
-      // Another row has arrived since the one for which the read last continued.
+      // More rows have arrived since the read last continued.
       if (isNew && (rows !== this.#rowsAtLastEnd || next !== this.#newAtLastEnd)) {
         this.#newAtLastEnd = next;
         return this.#goOn(this.#pageAfter(end));
@@ -166,14 +166,14 @@ export class EndOfList {
     return (await Promise.all(pages)).flat().length > 0 ? this.#reopen(ask, end) : undefined;
   }
 
-  /** Continues with a page that had no rows, unlike pages of other sizes, if it has some now. */
+  /** Continues with a page that now has rows, if it had none, unlike pages of other sizes. */
   async #reopen(ask: Ask, page: number): Promise<number | undefined> {
     if ((await ask(this.list.again(page))).length > 0) return this.#goOn(page);
     this.#drift(`page ${page} has no rows, but pages of another size have some`);
     return undefined;
   }
 
-  /** Counts by pages, where those of one row are not supported: the last page still ends with the last row, and the next is empty. */
+  /** Counts by pages if pages of one row are not supported: the last page still ends with the last row, and the next is empty. */
   async #countByPages(ask: Ask, end: number, last: LastPage): Promise<number | undefined> {
     this.counting = 'pages';
     for (let look = 1; look <= 2; look += 1) {
@@ -188,7 +188,7 @@ export class EndOfList {
     return undefined;
   }
 
-  /** Checks, by shorter pages, the end after a full page where rows cannot be counted: page numbers may be capped. */
+  /** Checks the end after a full page by shorter pages if rows cannot be counted: page numbers may be capped. */
   async #checkFull(ask: Ask, end: number): Promise<number | undefined> {
     const { seen } = this.reading;
     const [size] = otherSizes(this.list.limit);
@@ -199,7 +199,7 @@ export class EndOfList {
     return seen && names.some((name) => !seen.has(name)) ? this.#reopen(ask, end) : undefined;
   }
 
-  /** Accepts an end at which the last page repeats only if the count confirms it, or if that page is short, and pages are not ignored. */
+  /** Accepts an end where the last page repeats only if the count confirms it, or if that page is short and pages are not ignored. */
   async #ended(ask: Ask, end: number): Promise<undefined> {
     const { repeated, firstPage, limit } = this.list;
     if (repeated === undefined) return undefined;
@@ -212,7 +212,7 @@ export class EndOfList {
     return undefined;
   }
 
-  /** Detects capped page numbers where the last row has no position: positions work up to the number of the last page, and not beyond. */
+  /** Detects capped page numbers if the last row has no position: positions then work only up to the number of the last page. */
   async #refuseCap(ask: Ask, end: number): Promise<void> {
     await this.#refuseIgnored(ask);
     const beyond = end - this.list.firstPage;
@@ -254,7 +254,7 @@ export class EndOfList {
   }
 }
 
-/** Waits before re-checking a possible end of a list after some rows, and reports the wait. @param since When the end was first seen. */
+/** Waits before a possible end of a list is checked again, and reports the wait. @param since When the end was first seen. */
 export async function endWait(
   { reader, options, consistency }: FirstRead,
   ask: Ask,
@@ -275,7 +275,7 @@ function rowsAfterEnd(page: number, end: number): SourceError {
 
 const maxRows = 2 ** 40;
 
-/** The rows of a list by position, counted from 0: pages of one row, if the service supports them. */
+/** The rows of a list by position, from 0, as pages of one row if the service supports them. */
 export class Positions {
   #honoured: boolean | undefined;
 
@@ -284,7 +284,7 @@ export class Positions {
     private readonly reading: FirstRead,
   ) {}
 
-  /** Returns whether pages of one row are supported, which cannot be determined without a row. */
+  /** Returns whether pages of one row are supported, which is unknown without a row. */
   async areHonoured(ask: Ask): Promise<boolean> {
     if (this.#honoured !== undefined) return this.#honoured;
     const rows = await this.at(ask, 0);
@@ -292,12 +292,11 @@ export class Positions {
     return rows.length === 1;
   }
 
-  /** Returns the names of the rows at a position: one, or none after the end. A service that ignores the limit returns more. */
+  /** Returns the names of the rows at a position: one, or none after the end; more if the service ignores the limit. */
   at(ask: Ask, position: number): Promise<readonly string[]> {
     return this.page(ask, this.list.firstPage + position, 1);
   }
 
-  /** Returns the names of the rows on a page of some size. */
   async page(ask: Ask, page: number, size: number): Promise<readonly string[]> {
     return this.reading.namesOf(await ask(this.list.probe(page, size).pipe(catchError(noRows))));
   }
@@ -327,7 +326,7 @@ export class Positions {
   }
 }
 
-/** Returns the page sizes of passes, so that page borders fall elsewhere: primes first, since they share no borders with each other. */
+/** Returns the page sizes of passes, which move page borders: primes first, since they share no borders. */
 export function otherSizes(limit: number): readonly number[] {
   const below = Array.from({ length: limit - 1 }, (_, index) => limit - 1 - index);
   const primes = below.filter((size) => size > 1 && below.every((divisor) => divisor === 1 || divisor >= size || size % divisor > 0));

@@ -15,9 +15,9 @@ import { positionAt, type Position } from './fetch/request.js';
 const maxReturns = 10;
 
 /**
- * A list whose pages have no numbers: each points to the next, so they are requested one after another. The end is what the service says:
- * rows cannot be counted from outside. An answer without a next page only claims the end, and an outage can do the same. So it is
- * requested again at once, and unless it is a page shorter than others, once more `end_wait` later, when everything else has been read.
+ * A list whose pages have no numbers: each points to the next, so they are requested one after another. The service alone knows the end,
+ * since rows cannot be counted from outside. An answer without a next page only claims it, and so can an outage. It is therefore requested
+ * again at once, and unless it is a page shorter than others, once more `end_wait` later, when everything else has been read.
  */
 export class LinkedList implements List {
   readonly numbered = false;
@@ -27,7 +27,7 @@ export class LinkedList implements List {
   readonly #pages: LinkedPages;
   readonly #sizes: number[] = [];
   readonly #ties: Ties | undefined;
-  /** When the end was claimed, as long as the claim must be checked once more. */
+  /** When the end was claimed, while the claim must be checked once more. */
   #claimedAt: number | undefined;
   /** When the last pass, or the first read, ended. */
   #endedAt = 0;
@@ -40,7 +40,7 @@ export class LinkedList implements List {
     this.#ties = tiesOf(reading.reader.collection);
   }
 
-  /** The ends of other sides are re-checked at the end of the run. */
+  /** Ends of other sides are checked again at the end of the run. */
   get unsettled(): boolean {
     return this.#claimedAt !== undefined && this.reading.options.at === undefined;
   }
@@ -52,7 +52,7 @@ export class LinkedList implements List {
     if (isStale !== undefined) this.#pages.notice(isStale);
   }
 
-  /** Re-checks the end at once, but after a wait if there are no rows or fewer than before. */
+  /** Checks the end again at once, but after a wait if there are no rows or fewer than before. */
   confirm(): Observable<number | undefined> {
     return task(async (ask) => {
       const { progress, options } = this.reading;
@@ -67,7 +67,7 @@ export class LinkedList implements List {
     });
   }
 
-  /** Re-checks the end, `end_wait` after it was claimed if that claim must be checked once more. */
+  /** Checks the end again, `end_wait` after its claim if that must be checked once more. */
   lookAgain(): Observable<number | undefined> {
     return task(async (ask) => {
       if (this.#claimedAt !== undefined) await endWait(this.reading, ask, this.reading.progress.rows, this.#claimedAt);
@@ -84,14 +84,14 @@ export class LinkedList implements List {
   }
 
   /**
-   * Under `prove` a pass begins `end_wait` after the end of the one before, so that no outage shortens both. Otherwise its end is re-checked
-   * after a wait where it has fewer rows than the first read.
+   * Under `prove`, a pass begins `end_wait` after the end of the previous one, so that no outage shortens both. Otherwise its end is
+   * checked again after a wait if it has fewer rows than the first read.
    */
   pass(number: number, pass: ReadProgress): Observable<ListPass> {
     const pages = new LinkedPages(this.reading, 'probe');
     const { consistency, progress, options } = this.reading;
     const { endWaitMs = defaults.endWaitMs } = options;
-    // Waits of one length would all meet an outage that returns after as long.
+    // Waits of equal length would all meet an outage that recurs after as long.
     const since = () => this.#endedAt + (number % 2 === 0 ? endWaitMs / 2 : 0);
     const confirm = async (ask: Ask) => {
       this.#endedAt = performance.now();
@@ -110,7 +110,7 @@ export class LinkedList implements List {
     });
   }
 
-  /** Whether the end is a page with rows, but fewer than on all others. */
+  /** Whether the list ends with a page that has fewer rows than all others. */
   get #endsShort(): boolean {
     const { length } = this.#pages.end.names;
     const { pages, largest, short } = this.reading.progress;
@@ -141,7 +141,7 @@ export class LinkedList implements List {
     return undefined;
   }
 
-  /** Checks a list of one page, which may have a link to more rows elsewhere: a page one row shorter must be followed by another. */
+  /** Checks a list of one page, whose link to more rows may be elsewhere: a page that is one row shorter must be followed by another. */
   async #checkOnlyPage(ask: Ask): Promise<void> {
     const { number, names } = this.#pages.end;
     const rows = names.length;
@@ -168,7 +168,7 @@ export class LinkedList implements List {
   async #checkPages(ask: Ask): Promise<void> {
     const { digests, progress, consistency } = this.reading;
     const pages = [...digests.keys()];
-    // A page that is shorter than others and not the last may have lost rows.
+    // A shorter page that is not the last may have lost rows.
     const short = pages.slice(0, -1).filter((number) => itemAt(this.#sizes, number - 1) < progress.largest);
     for (const number of new Set([...evenly(short, maxProbes), ...evenly(pages, maxProbes)])) {
       const again = await ask(this.again(number));
@@ -186,7 +186,7 @@ export class LinkedList implements List {
     }
   }
 
-  /** Some services accept a cursor only once. It is said once; the passes of `prove` need no cursor again. */
+  /** Some services accept a cursor only once. This is reported once; the passes of `prove` need no cursor again. */
   #refusedAgain(what: string, unknown: string): void {
     const { reader, options, consistency } = this.reading;
     this.#uncheck(what);
@@ -196,13 +196,13 @@ export class LinkedList implements List {
   }
 }
 
-/** Where an answer was requested, and the number of its page, or the one that it would have; the first page has no position. */
+/** Where an answer was requested, and the number that its page has or would have; the first page has no position. */
 interface Place {
   readonly number: number;
   readonly position: Position | undefined;
 }
 
-/** The pages of a list in which each points to the next. They are numbered as they arrive; answers without rows in the middle are not. */
+/** The pages of a list in which each points to the next. They are numbered on arrival; answers without rows in the middle are not. */
 class LinkedPages {
   readonly #positions: (Position | undefined)[] = [undefined];
   readonly #named = new Map<string, number>();
@@ -210,7 +210,6 @@ class LinkedPages {
   readonly empty: Place[] = [];
   /** The answer that pointed to no next page. */
   end: Place & { readonly names: readonly string[] } = { number: 1, position: undefined, names: [] };
-  /** How often the list continued where it had ended. */
   returns = 0;
   #fresh: number | undefined;
   #stale = 0;
@@ -220,7 +219,7 @@ class LinkedPages {
     private readonly purpose: 'page' | 'probe',
   ) {}
 
-  /** Reads the first page, or the one after a page that was read; it has no rows after the last. */
+  /** Reads the first page, or the one after a page that was read; without rows after the last. */
   page(number: number): Observable<RecordBatch> {
     return task(async (ask) => {
       const { reader, options } = this.reading;
@@ -255,7 +254,7 @@ class LinkedPages {
     return { number, position: this.#positions[number - 1] };
   }
 
-  /** Requests the current state of an answer; `undefined` if the service refuses to return it a second time. */
+  /** Requests the current state of an answer; `undefined` if the service refuses to return it twice. */
   again({ number, position }: Place): Observable<ListAnswer | undefined> {
     return this.reading.reader.request({ page: number, position, purpose: 'probe' }).pipe(catchError(unlessRefused));
   }
@@ -270,12 +269,12 @@ class LinkedPages {
     return number;
   }
 
-  /** Requests an answer again if it has no rows in the middle of a list, which may be an error; a second one with rows replaces it. */
+  /** Requests an answer without rows in the middle of a list again, since it may be an error; a second one with rows replaces it. */
   async #answer(ask: Ask, page: number, position: Position | undefined): Promise<ListAnswer> {
     const request = { page, position, purpose: this.purpose };
     const first = await ask(this.reading.reader.request({ ...request, fresh: page === this.#fresh }));
     if (first.batch.length > 0 || first.next === undefined) return first;
-    // A single-use cursor may return no rows and no next page the second time; the first answer has the next page.
+    // For a single-use cursor, only the first answer may have the next page.
     const second = await ask(this.reading.reader.request({ ...request, fresh: true }).pipe(catchError(unlessRefused)));
     return second && second.batch.length > 0 ? second : first;
   }
@@ -308,12 +307,12 @@ export function tiesOf({ key, served }: Collection): Ties | undefined {
 }
 
 /**
- * The borders between pages of a list that continues after a field of the last row. Rows with the same value as that row are left out at
- * a border, unless the service repeats them; nothing else shows that there are any.
+ * The borders between pages of a list that continues after a field of the last row. Unless the service repeats them, rows with that row's
+ * value are left out at a border, and nothing else shows that there are any.
  */
 class Ties {
   readonly #borders: { readonly number: number; readonly before: string | undefined; readonly value: string }[] = [];
-  /** The value of the last row, and the last other one before it. */
+  /** The value of the last row, and the last different value before it. */
   #value: string | undefined;
   #before: string | undefined;
 

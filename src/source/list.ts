@@ -8,15 +8,15 @@ import { fingerprintOf, namesOf } from './seen-rows.js';
 import { task, type Ask } from '../flow/index.js';
 
 /**
- * Determines how a service pages a list: a cap below the limit requested, pages where the document describes none, and a page before the
- * first one. It reads page 1, and page 2 if page 1 is short; neither is requested again. A list without pages is one batch, which holds
- * unless a second page has other rows.
+ * Determines how a service pages a list: a cap below the requested limit, pages where the document describes none, and a page before the
+ * first one. It reads page 1, and page 2 if page 1 is short; neither is requested again. A list without pages is one batch, unless a second
+ * page has other rows.
  */
 export function openList(reader: ListReader, options: PagingOptions): Observable<Pages | RecordBatch> {
   return task(async (ask) => {
     if (!reader.collection.paged) {
       const { batch: all } = await ask(reader.request({}));
-      // The owner declares that the list has no pages, and it may not accept parameters.
+      // The owner declares that the list has no pages, and the service may not accept parameters.
       if (all.length === 0 || reader.collection.served || !(await hasMorePages(ask, reader, all))) return all;
       warn(reader, options, 'W_SOURCE_PAGED', 'the service returns this list in pages');
       reader.findings.recount();
@@ -48,18 +48,18 @@ export function openPaged(reader: ListReader, limit: number, options: PagingOpti
     // A longer second page contradicts a cap: the first page lacks rows, perhaps only once.
     if (isFollowed && second.length > first.length) return ask(list.seed(firstPage, true).pipe(map(() => list)));
     warn(reader, options, 'W_SOURCE_CAP', requested);
-    // A cap may move the borders of all pages: different pages are read now, with the same rows.
+    // A cap may move all page borders: different pages with the same rows are read from here.
     reader.findings.recount();
     return ask(openPaged(reader, first.length, options, true));
   });
 }
 
-/** Refuses a page before the first one with rows that are not on the first one either when it is read again: they would be lost. */
+/** Refuses a page before the first one with rows that the first one lacks even when read again: they would be lost. */
 async function refusePageBefore(ask: Ask, list: Pages, first: RecordBatch, options: PagingOptions): Promise<void> {
   const { reader, firstPage } = list;
   const before = firstPage - 1;
   const found = await ask(list.probe(before)).catch((error: unknown) => {
-    // Any failure of a missing page can mean that there is no page, but an outage is no answer.
+    // Any failure can mean that there is no such page, but an outage is not an answer.
     if (!isPlainFailure(error)) throw error;
     const what = `page ${before} could not be requested, so whether the list begins there is unknown; set service.first_page`;
     if (!isViolation(error)) warn(reader, options, 'W_SOURCE_UNCHECKED', what);
@@ -72,14 +72,14 @@ async function refusePageBefore(ask: Ask, list: Pages, first: RecordBatch, optio
   throw refused(reader, 'E_SOURCE_FIRST_PAGE', `page ${before} has rows that page ${firstPage} does not have`);
 }
 
-/** Returns whether the second page has the rows of the first one beyond the limit, and none were added before it meanwhile. */
+/** Returns whether the second page has the first one's rows beyond the limit, and none were added before it meanwhile. */
 async function repeatsBeyondLimit(ask: Ask, list: Pages, first: RecordBatch, second: RecordBatch): Promise<boolean> {
   const beyond = first.filter((row) => row >= list.limit);
   if (fingerprintOf(beyond) !== fingerprintOf(second.filter((row) => row < beyond.length))) return false;
   return fingerprintOf(await ask(list.probe(list.firstPage))) === fingerprintOf(first);
 }
 
-/** Returns whether other rows follow a short first page: the second page began at the offset of the full limit, this one where it ends. */
+/** Returns whether other rows follow a short first page: page 2 began at the offset of the full limit, this one where page 1 ends. */
 async function hasNextPage(ask: Ask, list: Pages, first: RecordBatch): Promise<boolean> {
   const next = await ask(list.probe(list.firstPage + 1, first.length).pipe(catchError(noRows)));
   const known = new Set(namesIn(list.reader, first));
@@ -91,13 +91,13 @@ function namesIn({ collection }: ListReader, batch: RecordBatch): readonly strin
 }
 
 /**
- * Returns whether a list that was returned without a page number has more rows: then pages 1 and 2, with the service's page size, have other
+ * Returns whether a list that was returned without a page number has more rows: pages 1 and 2, of the service's page size, then have other
  * rows. A second page without rows is requested once more, with a limit that divides the number of rows received, since that may work.
  */
 async function hasMorePages(ask: Ask, reader: ListReader, all: RecordBatch): Promise<boolean> {
   const known = new Set(namesIn(reader, all));
   const isOther = (rows: readonly string[]) => {
-    // A part of the list is a page of it.
+    // Part of the list is a page of it.
     if (rows.length > 0 && rows.length * 2 <= known.size) return true;
     // If an unpaged list has grown meanwhile, some rows can be new, but not most.
     return rows.filter((row) => !known.has(row)).length * 2 > rows.length;
@@ -105,7 +105,7 @@ async function hasMorePages(ask: Ask, reader: ListReader, all: RecordBatch): Pro
   const page = (number: number, limit: number | null = null) =>
     reader.request({ page: number, limit, purpose: 'probe' }).pipe(
       map(({ batch }) => namesIn(reader, batch)),
-      // A service without pages may refuse them; one that does not answer cannot be distinguished from one with pages.
+      // A service without pages may refuse them; one that does not answer may have pages.
       catchError((error: unknown) => (isViolation(error) ? of([]) : throwError(() => error))),
     );
   const second = await ask(page(2));
@@ -124,9 +124,9 @@ export class Pages {
   readonly #requested = new Set<number>();
   readonly #repeats = new Set<number>();
   readonly #fingerprints = new Map<number, string>();
-  /** Emits when a fingerprint or the seeming end became known. */
+  /** Emits when a fingerprint or the seeming end becomes known. */
   readonly #news = new Subject<void>();
-  /** The first page that seems to be the end: later ones may never be requested, so nothing may wait for their fingerprints. */
+  /** The first page that seems to be the end: nothing may wait for the fingerprints of later ones, which may never be requested. */
   #seemingEnd = Infinity;
 
   constructor(
@@ -138,7 +138,7 @@ export class Pages {
     this.#maxPages = maxPages;
   }
 
-  /** Reads one page. One that repeats the page before it, as some services do past the end, counts as empty. */
+  /** Reads a page. One that repeats the page before it, as some services do past the end, counts as empty. */
   page(number: number, fresh = false): Observable<RecordBatch> {
     return this.#read(number, fresh).pipe(
       switchMap((batch) => {
@@ -176,12 +176,12 @@ export class Pages {
     return this.#request({ page, limit: this.limit, fresh: true }).pipe(tap((batch) => this.#fingerprints.set(page, fingerprintOf(batch))));
   }
 
-  /** Requests the current state of a page, perhaps of another size, for comparison; it is not spooled. */
+  /** Requests the current state of a page, also of another size, for comparison; it is not spooled. */
   probe(page: number, limit = this.limit): Observable<RecordBatch> {
     return this.#request({ page, limit, purpose: 'probe' });
   }
 
-  /** A page behind the first one that the service does not know has no rows. */
+  /** A page after the first that the service does not know has no rows. */
   #request(request: ListRequest & { readonly page: number }): Observable<RecordBatch> {
     return this.reader.request(request).pipe(
       map(({ batch }) => batch),
@@ -204,7 +204,7 @@ export class Pages {
     }).pipe(tap({ next: (batch) => note(fingerprintOf(batch)), error: () => note('') }));
   }
 
-  /** Emits the fingerprint of the page before, once known; empty if it failed. One that may never be requested looks like the last. */
+  /** Emits the fingerprint of the page before; empty if it failed. One that may never be requested looks like the last. */
   #fingerprintBefore(number: number): Observable<string> {
     const page = number - 1;
     return this.#news.pipe(

@@ -17,16 +17,15 @@ export class NumberedList implements List {
   readonly concurrency: number;
   readonly #positions: Positions;
   readonly #end: EndOfList;
-  /** Some of the repeated rows, with their positions and that of their first occurrence; at most `maxProbes` per page. */
+  /** Some repeated rows, with their positions and those of their first occurrence; at most `maxProbes` per page. */
   readonly #repeats: { readonly name: string; readonly position: number; readonly first: number }[] = [];
-  /** Some borders between pages, evenly spaced: how many pages are before each, and the names of the rows on both sides. */
+  /** Some page borders, evenly spaced: how many pages precede each, and the names of the rows on both sides. */
   #borders: (readonly [pages: number, before: string, after: string | undefined])[] = [];
   #every = 1;
   #last: string | undefined;
-  /** Page sizes of the passes so far. */
   readonly #sizes: number[] = [];
   #hasOtherBorders = false;
-  /** Number of consecutive pages without new rows, and of those after which it is checked whether the list has an end at all. */
+  /** Consecutive pages without new rows, and the number after which the list is checked for an end. */
   #stale = 0;
   #patience: number;
   readonly confirm = (end: ListEnd) => this.#end.confirm(end);
@@ -117,7 +116,7 @@ export class NumberedList implements List {
               reading.progress.rows === 1 ? this.list.repeated !== undefined : this.counting !== 'rows' && !this.#hasOtherBorders;
             if (end.counted !== false || !progress.last) return true;
             const now = await ask(this.count(progress.rows));
-            // Some services leave rows out of a page but count them.
+            // Some services count rows that they leave out of a page.
             const passed = (progress.last.number - firstPage + 1) * list.limit;
             return now === undefined || now <= passed + slackOf(progress.rows);
           },
@@ -132,7 +131,7 @@ export class NumberedList implements List {
     numbers.forEach((number, index) => this.reading.compare(number, itemAt(now, index)));
   }
 
-  /** Checks some borders by pages of another size, if these are supported: the rows on both sides must be adjacent there, too. */
+  /** Checks some borders by pages of another size, if supported: the rows on both sides must be adjacent there, too. */
   async #checkBorders(ask: Ask): Promise<void> {
     const { progress, consistency } = this.reading;
     const borders = evenly(this.#borders, maxProbes);
@@ -141,7 +140,7 @@ export class NumberedList implements List {
       const size = otherSizes(this.list.limit).find((each) => each > 1 && position % each > 0);
       if (size === undefined) return;
       const names = await this.#positions.page(ask, this.firstPage + Math.floor(position / size), size);
-      // A service with a page size of its own may have a last page of this size.
+      // A service with its own page size may have a last page of this size.
       const isPage = names.length === size && names.at(-1) !== progress.last?.name;
       const areAdjacent = names.some((name, row) => name === before && names[row + 1] === after);
       if (isPage && !areAdjacent) this.reading.drift(`pages of ${size} rows have other rows after page ${this.firstPage + pages - 1}`);
@@ -150,7 +149,7 @@ export class NumberedList implements List {
     consistency.probes += borders.length;
   }
 
-  /** Checks whether some repeated rows are still where they were read. @returns How many were checked. */
+  /** Checks whether some repeated rows are where they were read. @returns How many were checked. */
   async #checkRepeats(ask: Ask): Promise<number> {
     const checked = evenly(this.#repeats, maxProbes);
     for (const { first, position, name } of checked) {
@@ -163,7 +162,7 @@ export class NumberedList implements List {
     return checked.length;
   }
 
-  /** Refuses a list that had too many pages without new rows, and has rows however far ahead it is checked. */
+  /** Refuses a list with too many pages without new rows, and rows however far ahead. */
   #refuseEndless(number: number): Observable<void> {
     if (this.#stale <= this.#patience) return of(undefined);
     return task(async (ask) => {

@@ -30,43 +30,43 @@ import type { PagingOptions } from './paging.js';
 export interface ReadingOptions extends PagingOptions {
   /** Pages in memory at a time. Default: twice the concurrency. */
   readonly window?: number | undefined;
-  /** Requests in flight at a time. Default 4. */
+  /** Requests at a time. Default 4. */
   readonly concurrency?: number | undefined;
   /** How the read is checked for rows that moved while it ran. Default of `readPages`: `off`. */
   readonly consistency?: ConsistencyMode | undefined;
   /** Maximum number of passes of `repair` and `prove`. Default 8; 30 for a list without a stable order. */
   readonly maxPasses?: number | undefined;
-  /** Wait before re-checking an end that may be an outage (an empty list, an end after a full page), in milliseconds. Default 5,000. */
+  /** Milliseconds to wait before an end that may be an outage (an empty list, or after a full page) is checked again. Default 5,000. */
   readonly endWaitMs?: number | undefined;
-  /** Rows that the list had the last time; an earlier end is re-checked after a wait, a later one is not. Default: unknown. */
+  /** Rows that the list had the last time; only an earlier end is checked again after a wait. Default: unknown. */
   readonly expectedRows?: number | undefined;
-  /** Called at the confirmed end of the list with a function that checks later whether rows have been added after it. */
+  /** Called at the confirmed end of the list, with a function that checks later whether rows were added after it. */
   readonly onEnd?: ((hasMore: () => Observable<boolean>) => void) | undefined;
-  /** Whether the end is re-checked when every page was released; a chain that keeps one waits forever. Default false. */
+  /** Whether the end is checked again when all pages were released; a chain that keeps one waits forever. Default false. */
   readonly lookAgain?: boolean | undefined;
-  /** The step that reads the list, for events. Default: none, it is the source. */
+  /** The step that reads the list, for events. Default: the source does. */
   readonly at?: string | undefined;
-  /** Receives every page of the list as read, before the check. Counts may rely on it: it is not an event. */
+  /** Receives every page as read, before the check. Unlike events, it is reliable for counts. */
   readonly onPage?: ((page: Page) => void) | undefined;
-  /** Receives rows in which a field has several values. Returns whether the row stays, with `null` as the value. Default: the read fails. */
+  /** Receives rows in which a field has several values; returns whether the row stays, with `null` as the value. Default: the read fails. */
   readonly onFault?: ((row: Row, fault: Fault) => boolean) | undefined;
 }
 
-/** The options of one read that differ from those of `connect`. */
+/** The options of a read that override those of `connect`. */
 export interface ReadOptions<Reveal extends string = string, Field extends string = string> {
-  /** Credential-like fields to include. Default: none. */
+  /** Secret fields to include. Default: none. */
   readonly reveal?: readonly Reveal[] | undefined;
-  /** The fields to include, in this order, at least one. Default: all, and undeclared fields of the service. */
+  /** Fields to include, in this order, at least one. Default: all, and undeclared fields of the service. */
   readonly fields?: readonly Field[] | undefined;
   /** Stops the read with an error, `E_RUN_ABORTED`. */
   readonly signal?: AbortSignal | undefined;
-  /** How the list is checked for rows that move while it is read. Default: that of `connect`, else `check`, and `repair` under `writeTo`. */
+  /** How the list is checked for rows that move while it is read. Default: as for `connect`, else `check`, and `repair` under `writeTo`. */
   readonly consistency?: ConsistencyMode | undefined;
-  /** Whether a list that drifted fails. Default: that of `connect`. */
+  /** Whether a list that drifted fails. Default: as for `connect`. */
   readonly strict?: boolean | undefined;
-  /** Whether a list that no number of passes could confirm ends its stream normally. Default: that of `connect`, else false: it fails. */
+  /** Whether a list that no number of passes could confirm ends normally. Default: as for `connect`, else false: it fails. */
   readonly allowUnstable?: boolean | undefined;
-  /** What is kept of different rows with one key. Default: that of `connect`, else none: the list fails. */
+  /** Which of different rows with one key are kept. Default: as for `connect`, else none: the list fails. */
   readonly onDuplicateKey?: OnDuplicateKey | undefined;
 }
 
@@ -76,7 +76,6 @@ export interface FindOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of a connection that a single read may change. */
 const shared: Checks = {
   consistency: oneOf(consistencyModes),
   onDuplicateKey: oneOf(duplicateKeyModes),
@@ -124,7 +123,7 @@ export function checkConnection(
   const { agent: agents, baseUrl, threads, proxy } = options;
   if (agents === undefined) return;
   const protocol = new URL(baseUrl).protocol === 'https:' ? 'https' : 'http';
-  // Otherwise requests would take another way than the program wants.
+  // Otherwise requests would not take the way that the program wants.
   if (agents[protocol] === undefined) throw wrongOption(`agent.${protocol} is missing: the base URL uses ${protocol}`);
   if (threads === 1) throw wrongOption('threads cannot be combined with agent');
   if (typeof proxy === 'string') throw wrongOption('proxy cannot be combined with agent');
@@ -137,7 +136,7 @@ function isAuthorities(ca: unknown): boolean {
 /** @param what The options, in words. */
 function checkOptions(options: unknown, wanted: Check, what: string): void {
   const problems = isMap(options) ? wanted(options, '') : [`${what} must be an object`];
-  // A name that is no option could be a key.
+  // An unknown name could be a key.
   const redact = createRedactor(isMap(options) ? textsIn(options['auth']) : []);
   if (problems.length > 0) throw wrongOption(problems.map(redact).join('; '));
 }
@@ -172,7 +171,7 @@ export function checkFieldNames(collection: Collection, { reveal = [], fields = 
   throw wrongOption(`${collection.name}: fields: '${secret}' is secret; name it under reveal, too`);
 }
 
-/** The collections that every service has, and those of a program. */
+/** The collections of every service, and those of a program. */
 export function registryOf(own: readonly Collection[] = []): Registry {
   return { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
 }

@@ -8,9 +8,9 @@ import { defaults } from '../options/index.js';
 import { RecordBatch } from '../vector/index.js';
 
 export interface PagingOptions {
-  /** Number of the first page. Default 1, in which case it is checked that there is no page before it. */
+  /** Number of the first page. Default 1, and then it is checked that no page precedes it. */
   readonly firstPage?: number | undefined;
-  /** Maximum number of pages in a list; more are a failure. Default: no limit. */
+  /** Maximum number of pages of a list; one more is a failure. Default: no limit. */
   readonly maxPages?: number | undefined;
   /** Whether warnings are failures. Default false. */
   readonly strict?: boolean | undefined;
@@ -18,7 +18,7 @@ export interface PagingOptions {
   readonly events?: Events | undefined;
 }
 
-/** Returns the number that a collection declares for its first page, or that of the service. Offsets are numbered from 1. */
+/** Returns a collection's declared number of the first page, or the service's. Offsets are numbered from 1. */
 export function firstPageOf({ served }: Collection, { firstPage }: Pick<PagingOptions, 'firstPage'>): number | undefined {
   if (!served) return firstPage;
   return served.paging.scheme === 'page' ? (served.paging.first ?? firstPage) : 1;
@@ -46,12 +46,12 @@ export function refused({ collection }: ListReader, code: SourceError['code'], w
   return new SourceError(code, 'permanent', `${collection.name}: ${what}`);
 }
 
-/** Describes that a number of pages, up to the one before a number, had no new rows. */
+/** Describes that a number of pages, up to the one before `number`, had no new rows. */
 export function noNewRows(pages: number, number: number): string {
   return `${amountOf(pages, 'page')} up to page ${number - 1} ${pages === 1 ? 'has' : 'have'} no rows with a new key`;
 }
 
-/** Returns whether an error is a failure to answer, as opposed to a recognised problem and refused credentials. */
+/** Returns whether an error is a failure to answer, not a recognised problem or refused credentials. */
 export function isPlainFailure(error: unknown): boolean {
   return isViolation(error) || (error instanceof SourceError && error.code === 'E_SOURCE_UNAVAILABLE');
 }
@@ -61,7 +61,7 @@ export function unlessRefused(error: unknown): Observable<undefined> {
   return error instanceof SourceError && error.code === 'E_SOURCE_REFUSED' ? of(undefined) : throwError(() => error);
 }
 
-/** Returns whether an answer has no rows for this request, and would have none the next time. */
+/** Returns whether an answer has no rows for this request, now and next time. */
 export function isViolation(error: unknown): boolean {
   return error instanceof SourceError && (error.code === 'E_SOURCE_REFUSED' || error.code === 'E_SOURCE_ANSWER');
 }

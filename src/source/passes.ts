@@ -9,9 +9,9 @@ import { type FirstRead, ReadProgress, type ReadRows, type SeenRows } from './se
 interface Way {
   readonly firstPage: number;
   readonly concurrency: number;
-  /** Reads a page by number; it has no rows after the last one. */
+  /** Reads a page by number, without rows after the last. */
   page(number: number): Observable<RecordBatch>;
-  /** Re-checks an end. It emits the page to continue with, if any. */
+  /** Checks an end again. Emits the page to continue with, if any. */
   confirm(end: ListEnd): Observable<number | undefined>;
 }
 
@@ -26,19 +26,19 @@ export function crawl({ reader, options }: FirstRead, way: Way, firstPage = way.
   });
 }
 
-/** A list and its first read, whether pages have numbers, so that rows have positions and can be counted, or each points to the next. */
+/** A list and its first read. Pages with numbers give rows positions and counts; otherwise each points to the next. */
 export interface List extends Way {
   readonly reading: FirstRead;
   readonly numbered: boolean;
   readonly counting: Consistency['counted'];
-  /** Whether the end must be re-checked when all is read. */
+  /** Whether the end must be checked again when all is read. */
   readonly unsettled: boolean;
   take(page: Page, rows: ReadRows): void;
-  /** Checks whether the list has rows after its end by now. It emits the page to continue with. */
+  /** Checks whether the list has rows after its end by now. Emits the page to continue with. */
   lookAgain(): Observable<number | undefined>;
-  /** Re-checks some places, and records drift. @returns Whether all repeated rows are where they were read. */
+  /** Checks some places again, and records drift. @returns Whether all repeated rows are where they were read. */
   check(ask: Ask): Promise<boolean>;
-  /** Requests the current state of a page that was read; emits `undefined` if the service refuses to return it a second time. */
+  /** Requests the current state of a page; emits `undefined` if the service refuses to return it twice. */
   again(page: number): Observable<RecordBatch | undefined>;
   /** Returns the current number of rows, near a guess; `undefined` if it cannot be counted. */
   count?(guess: number): Observable<number | undefined>;
@@ -49,7 +49,7 @@ export interface ListPass extends Pick<Way, 'page' | 'confirm'> {
   /** A pass with more rows is abandoned, since the list grows as fast as it is read. Default: no limit. */
   readonly maxRows?: number;
   notice?(isStale: boolean): void;
-  /** Returns whether the pages read reach the last row of the list, as far as rows can be counted. Default: they do. */
+  /** Returns whether the pages reach the last row of the list, as far as rows can be counted. Default: they do. */
   reachesEnd?(ask: Ask): Promise<boolean>;
 }
 
@@ -63,7 +63,7 @@ class Pass {
   list: ListPass | undefined;
 }
 
-/** Further passes over a list, which emit the rows missed so far, until a pass misses nothing. */
+/** Further passes over a list, which emit the missed rows, until a pass misses nothing. */
 export class Passes {
   #clean = 0;
   #lastNumber: number;
@@ -140,7 +140,7 @@ export class Passes {
     return pageOf(this.#lastNumber, batch.take(fresh), page.lease);
   }
 
-  /** Sets the outcome when the passes are done. @returns Whether another pass is needed. */
+  /** Sets the outcome after the passes. @returns Whether another pass is needed. */
   async #judge(ask: Ask, number: number, pass: Pass): Promise<boolean> {
     const { consistency, options } = this.#first;
     consistency.passes = number;
@@ -172,7 +172,7 @@ export class Passes {
   }
 
   /**
-   * Returns whether a pass is plausible. Fewer keys than before are an outage. Repeated keys in a list that kept its length stand for as
+   * Returns whether a pass is plausible. Fewer keys than before are an outage. In a list of the same length, repeated keys stand for as
    * many skipped ones, unless the list contains them twice: then just as many were repeated before, and no new row was found.
    */
   #isLikeBefore(pass: Pass): boolean {
@@ -202,12 +202,11 @@ export class Passes {
 /** Maximum share of common keys out of sequence between two passes over an ordered list. */
 const maxMoved = 0.01;
 
-/** Returns how many rows a list may gain or lose between two passes. */
 export function slackOf(rows: number): number {
   return Math.max(3, rows * 0.01);
 }
 
-/** Detects missed rows: those at the head or the tail of a list were added, one between two known rows was missed. */
+/** Detects missed rows: those at the head or tail of a list were added, one between two known rows was missed. */
 class Gaps {
   found = false;
   #known = false;

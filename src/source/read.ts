@@ -15,8 +15,7 @@ import { WholeList } from './whole.js';
 
 /**
  * Reads the pages of a collection, in page order, to the confirmed end, and checks them for completeness: each row is emitted once, and
- * missed rows found by further passes follow the last page.
- *
+ * missed rows that further passes find follow the last page.
  * @param conclude Judges the results after the last page; its failure fails the read.
  * @throws {SourceError} `E_SOURCE_ORDER`, `E_SOURCE_PAGE_CAP`, `E_SOURCE_ENDLESS`, `E_SOURCE_PAGE_IGNORED`, and any failure of a page.
  */
@@ -30,11 +29,11 @@ export function readPages<T extends Row>(
   const onPage = (page: Page) => options.onPage?.(named(page));
   const read = { ...options, onPage, firstPage: firstPageOf(reader.collection, options) };
   const pages$ = watched(reader, read, consistency, (watching) => concat(pagesOf(reader, watching, consistency), defer(conclude)));
-  // The reader determines the row type of the batches.
+  // The reader determines the row type.
   return pages$.pipe(map((page) => unambiguous(named(page), reader, options))) as Observable<Page<T>>;
 }
 
-/** Takes out rows in which a field has several values, unless `onFault` keeps them with `null`. */
+/** Removes rows in which a field has several values, unless `onFault` keeps them with `null`. */
 function unambiguous(page: Page, { collection, findings }: ListReader, { at = collection.name, onFault }: ReadingOptions): Page {
   const batch = batchOf(page);
   const faults = batch.columns.get(faultColumn);
@@ -62,7 +61,7 @@ function pagesOf(given: ListReader, options: ReadingOptions, consistency: Consis
   );
 }
 
-/** The first read of a list, and what follows it: re-checks, further passes, and rows added after the end. */
+/** The first read of a list, and what follows it: checks of the end, further passes, and rows added after the end. */
 class ListRead {
   readonly #drain = new Drain();
 
@@ -106,7 +105,7 @@ class ListRead {
       if (unread) reading.drift(`${unread.where} has rows that were not read`);
       if (mode !== 'off') consistency.outcome = reading.drifted || (!settled && mode === 'check') ? 'drifted' : 'stable';
       if (mode === 'prove' || (mode === 'repair' && (reading.drifted || !settled))) return true;
-      // Rows that were there before the first page was read, and still are, did not come meanwhile.
+      // Rows that were there before page 1 was read, and still are, did not come meanwhile.
       if (unread?.isBefore) consistency.outcome = 'unstable';
       return false;
     }).pipe(switchMap((needed) => (needed && seen ? new Passes(list, seen).pages() : EMPTY)));
@@ -133,7 +132,6 @@ class ListRead {
   }
 }
 
-/** Publishes the read of a list, and its pages as they arrive. */
 function watched(
   { collection: { name: collection } }: ListReader,
   options: ReadingOptions,

@@ -42,10 +42,10 @@ export class SeenRows {
   }
 
   /**
-   * @param onRow Called with the previous mark of every key; 0 if it had none.
-   * @returns The rows with unknown keys; those whose key occurred earlier in this pass, with the place of the first one, counted from 0
-   * since the start of the first read, and whether they differ: from it if that is in this batch, otherwise from the first one ever; those
-   * that differ within this batch; and the number of rows with other values than the first time, and of keys new in this pass.
+   * @param onRow Called with the previous mark of every key; 0 for none.
+   * @returns The rows with unknown keys; those whose key occurred earlier in this pass, with the place of the first one (from 0 since the
+   * start of the first read) and whether they differ from it if it is in this batch, otherwise from the first one ever; those that differ
+   * within this batch; and the numbers of rows with other values than the first time, and of keys new in this pass.
    */
   take(batch: RecordBatch, names: readonly string[], onRow?: (before: number) => void) {
     const digests = digestsOf(batch);
@@ -77,7 +77,7 @@ export class SeenRows {
   }
 }
 
-/** Returns the names of rows, which identify them: their keys, or all their content if the key is missing. */
+/** Returns what identifies rows: their keys, or their whole content if the key is missing. */
 export function namesOf(batch: RecordBatch, key: readonly string[]): readonly string[] {
   const nameAt = keysOf(batch, key);
   let textOf: ((row: number) => string) | undefined;
@@ -118,7 +118,7 @@ export function fingerprintOf(batch: RecordBatch): string {
   return fingerprint;
 }
 
-/** Returns a function for the text of a row: all its fields, whatever their order. */
+/** Returns a function for the text of a row: all its fields, in any order. */
 function textsOf(batch: RecordBatch): (row: number) => string {
   const columns = Array.from(batch.columns).sort(([a], [b]) => (a < b ? -1 : 1));
   return (row) => {
@@ -131,7 +131,6 @@ function textsOf(batch: RecordBatch): (row: number) => string {
   };
 }
 
-/** The rows of a page in the first read of a list. */
 export type ReadRows = ReturnType<FirstRead['take']>;
 
 /** The first read of a list so far: its rows, and what shows that the list changed meanwhile. */
@@ -142,18 +141,18 @@ export class FirstRead {
   readonly digests = new Map<number, number>();
   /** Digests of pages, for reads that do not store keys. */
   readonly #known = new Set<number>();
-  /** Number of distinct keys, and of rows whose key occurred before. */
+  /** Distinct keys, and rows whose key occurred before. */
   distinct = 0;
   repeated = 0;
   drifted = false;
-  /** Whether rows may be missing in every pass, or others may be there, so that none proves anything. */
+  /** Whether every pass may lack rows, or see others, so that none proves anything. */
   blind = false;
   readonly #starts: { readonly page: number; readonly place: number }[] = [];
-  /** Pages with another row for a key of an earlier page, and the place of one such row there. */
+  /** Pages with another row for a key of an earlier page, and the place of one such row. */
   readonly #suspects = new Map<number, number>();
 
   readonly reader: ListReader;
-  /** By the names of rows that were shown, and not read so far: where that was, and whether before the first page was read. */
+  /** By the names of rows that were shown but not read so far: where, and whether before the first page was read. */
   readonly #unread = new Map<string, { readonly request: ListRequest; readonly where: string; readonly isBefore: boolean }>();
 
   constructor(
@@ -166,7 +165,7 @@ export class FirstRead {
     this.seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
   }
 
-  /** Takes the next page, or the last one again with more rows. `isStale`: it has no new rows, and is no page that came again. */
+  /** Takes the next page, or the last one again with more rows. `isStale`: it has no new rows, and did not come again. */
   take(page: Page) {
     const { consistency, seen } = this;
     const batch = batchOf(page);
@@ -197,7 +196,7 @@ export class FirstRead {
     return { fresh: withBatch(page, batch.keep(fresh)), names, position, repeats, isStale };
   }
 
-  /** Notes rows that may never be read, but not those after the end: of probes, second looks, and pages whose size may be given up. */
+  /** Notes rows that may never be read; not those after the end: of probes, second looks, and pages whose size may be given up. */
   #note(request: ListRequest, batch: RecordBatch): void {
     const { reader, seen, progress, options } = this;
     const { page = 1, limit, purpose, fresh = false } = request;
@@ -215,7 +214,7 @@ export class FirstRead {
     if (this.#unread.size > 0) for (const name of names) this.#unread.delete(name);
   }
 
-  /** Requests again what showed rows that are unread so far. @returns The first that still does; rows that are gone are drift. */
+  /** Requests again what showed unread rows. @returns The first that still does; rows that are gone are drift. */
   async findUnread(ask: Ask) {
     for (const shown of new Set(this.#unread.values())) {
       if (this.consistency.growing && !shown.isBefore) continue;
@@ -238,8 +237,8 @@ export class FirstRead {
   }
 
   /**
-   * Requests some pages again that had different rows for a key, back to back: if the first page has the same row before and after the
-   * other one has another, neither was updated or moved.
+   * Requests pages again that had different rows for a key, back to back: if the first page has the same row before and after the other one
+   * has another, neither was updated or moved.
    */
   async checkKeys(ask: Ask, again: (page: number) => Observable<RecordBatch | undefined>): Promise<void> {
     for (const [number, place] of evenly([...this.#suspects], maxProbes)) {
@@ -259,13 +258,13 @@ export class FirstRead {
     }
   }
 
-  /** Records drift if a page that was requested again has other keys. */
+  /** Records drift if a page has other keys when requested again. */
   compare(number: number, again: RecordBatch): void {
     this.consistency.probes += 1;
     if (digestOf(this.namesOf(again)) !== (this.digests.get(number) ?? digestOf([]))) this.drift(`page ${number} has changed`);
   }
 
-  /** Counts rows that certainly have the key of a different row. */
+  /** Counts rows that are known to share their key with a different row. */
   noteConflicts(batch: RecordBatch, rows: readonly number[], where: string): void {
     const [row] = rows;
     if (row === undefined) return;
@@ -281,10 +280,10 @@ export class FirstRead {
   }
 }
 
-/** Maximum number of places of each kind to re-check, and of changes to name. */
+/** Maximum number of places of each kind to check again, and of changes to name. */
 export const maxProbes = 8;
 
-/** Returns at most `most` of the items, including the first and the last, evenly spaced. */
+/** Returns at most `most` of the items, evenly spaced, with the first and the last. */
 export function evenly<I>(items: readonly I[], most: number): readonly I[] {
   if (items.length <= most) return items;
   const step = (items.length - 1) / (most - 1);
@@ -312,7 +311,7 @@ export class ReadProgress {
   last: LastPage | undefined;
   first: string | undefined;
 
-  /** Adds the next page, or the last one again with more rows. @returns Its position, and how many of its rows were already read. */
+  /** Adds the next page, or the last one again with more rows. @returns Its position, and how many of its rows were read before. */
   take(number: number, batch: RecordBatch, names: readonly string[]): { readonly position: number; readonly known: number } {
     const known = this.last?.number === number ? this.last.rows : 0;
     const position = this.rows - known;

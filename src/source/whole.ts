@@ -5,7 +5,7 @@ import { endWait } from './end.js';
 import type { List, ListPass } from './passes.js';
 import type { FirstRead, ReadRows } from './seen-rows.js';
 
-/** A list that comes in one answer, its only page. It is requested again, since that moment may have been a bad one. */
+/** A list in one answer, its only page. It is requested again, since it may have met a bad moment. */
 export class WholeList implements List {
   readonly numbered = false;
   readonly counting = 'pages';

@@ -7,12 +7,12 @@ import { sentColumns, type Scanned, type SentColumn } from './scan.js';
 import type { HttpAnswer } from '../../http/index.js';
 
 /**
- * Converts what the service sent into columns of a collection. A declared field that is missing is `null`. An undeclared one is kept, under a
- * name of its own until its page comes. A value that is not a string is kept as its JSON text, a number as written. Secret fields are left out
- * unless `reveal` names their column. A field with several values is `null`, and named in `faultColumn`. Other values are never changed.
+ * Converts what the service sent into columns of a collection. A missing declared field is `null`. An undeclared one is kept, under its own
+ * name until its page comes. A value that is not a string becomes its JSON text, with numbers as written. Secret fields are left out unless
+ * `reveal` names their column. A field with several values is `null`, and named in `faultColumn`. Other values never change.
  */
 export class Decoder {
-  /** The declared fields, and whether they are not secret, or revealed. */
+  /** The declared fields, and whether they are kept: not secret, or revealed. */
   readonly #declared: readonly { readonly column: string; readonly original: string; readonly wanted: boolean }[];
   readonly findings: Findings;
   readonly #dropsUndeclared: boolean;
@@ -31,7 +31,7 @@ export class Decoder {
     this.#dropsUndeclared = collection.served?.dropsUndeclared ?? false;
   }
 
-  /** @throws {SourceError} `E_SOURCE_ANSWER`, `suspect`, for a record without any declared field, and for records that all lack their key. */
+  /** @throws {SourceError} `E_SOURCE_ANSWER`, `suspect`, for a record without declared fields, and for records that all lack their key. */
   decode(records: readonly JsonRecord[], counted = true): RecordBatch {
     if (records.length === 0) return RecordBatch.empty;
     const { length } = records;
@@ -62,7 +62,7 @@ export class Decoder {
       if (names.length === known || this.#dropsUndeclared) continue;
       for (const [name, value] of Object.entries(record)) {
         if (this.findings.declared.has(name)) continue;
-        // There is an end to how many are read, however many there are.
+        // The number of fields that are read is limited.
         const column = this.findings.countUnknown(name);
         const field = unknown.get(name) ?? fieldOf(name, this.collection.unknown === 'secret' ? undefined : column);
         unknown.set(name, field);
@@ -77,13 +77,13 @@ export class Decoder {
     return faults.every((field) => field === null) ? batch : batch.with([[faultColumn, new FlatVector(faults)]]);
   }
 
-  /** Converts records that all have the same fields. @returns `undefined` for records that `decode` must refuse. */
+  /** Converts records with the same fields. @returns `undefined` for records that `decode` must refuse. */
   decodeColumns(scanned: Scanned, counted = true): RecordBatch | undefined {
     this.findings.checkWidth(scanned.names.length);
     return this.#batchOf(scanned.rows, sentColumns(scanned), counted);
   }
 
-  /** @returns `undefined` for rows without any field of the key; an empty one is a row's own. */
+  /** @returns `undefined` for rows without any key field; an empty one is a row's own. */
   #batchOf(rows: number, sent: ReadonlyMap<string, SentColumn>, counted: boolean): RecordBatch | undefined {
     const wanted = this.#declared.filter((field) => field.wanted);
     const columns = new Map<string, Vector>();
@@ -108,7 +108,7 @@ export class Decoder {
   }
 }
 
-/** Reads a list answer, a JSON array of objects and nothing else. @throws {SourceError} `E_SOURCE_ANSWER`, `suspect`, without content. */
+/** Reads a list, which must be a JSON array of objects. @throws {SourceError} `E_SOURCE_ANSWER`, `suspect`, without content. */
 export function readList(path: string, answer: HttpAnswer): readonly JsonRecord[] {
   const value = parse(path, answer);
   if (!isList(value)) throw suspect(path, answer, `not an array but ${nameShape(value)}`);
@@ -117,7 +117,7 @@ export function readList(path: string, answer: HttpAnswer): readonly JsonRecord[
   return value.filter(isRecord);
 }
 
-/** Reads the answer for a single record: an array of records, a bare record, or an answer that means "none". */
+/** Reads a single record: an array of records, a bare record, or an answer that means "none". */
 export function readSingle(path: string, answer: HttpAnswer): readonly JsonRecord[] {
   if (answer.body.length === 0) return [];
   const value = parse(path, answer);

@@ -2,33 +2,32 @@ import { originalName, type Collection } from '../../collections/index.js';
 import { amount, snakeCase, SourceError, undeclaredColumn, type Column, type Redactor } from '../../core/index.js';
 import { RecordBatch } from '../../vector/index.js';
 
-/** Maximum number of fields in a record, and in all records of a collection together: with more, names are really data. */
+/** Maximum number of fields in a record, and in all records of a collection: beyond it, names are really data. */
 export const maxFields = 4_096;
 
-/** An undeclared field that was found, by the name that the service sent, with credentials. It has a column once its page has come. */
+/** An undeclared field, by the name that the service sent, with credentials. It has a column once its page has come. */
 interface Undeclared {
   readonly sent: string;
   rows: number;
   column?: Column;
 }
 
-/** What precedes the name of an undeclared field in a batch, until its page comes. */
+/** Prefix of an undeclared field's name in a batch until its page comes. */
 const unnamed = '\0';
 
-/** The column, in batches with such rows, of the name of a field that has several values in its record. */
+/** The column that has, in batches with such rows, the name of a field with several values. */
 export const faultColumn = ' fault';
 
 /** What the rows of a collection have that its definition does not mention, counted in rows, and the columns of undeclared fields. */
 export class Findings {
   /** Undeclared fields, by the service's name without credentials, in list order. */
   readonly unknown = new Map<string, Undeclared>();
-  /** Declared columns that rows lacked. */
+  /** Declared columns that rows lack. */
   readonly missing = new Map<string, number>();
-  /** Declared columns that some row had. */
+  /** Declared columns that some row has. */
   readonly present = new Set<string>();
   readonly #notText = new Map<string, number>();
   readonly #found = new Map<string, Undeclared>();
-  /** The declared fields by the service's own name. */
   readonly declared: ReadonlySet<string>;
   readonly #names = new Map<string, string>();
   readonly #seenNameOf: (name: string) => string;
@@ -36,7 +35,7 @@ export class Findings {
   readonly #known = new Set<string>();
   #ofFirstPage: readonly string[] | undefined;
   #others: readonly string[] = [];
-  /** Whether rows decoded now are counted. Records that are read again were already counted. */
+  /** Whether decoded rows are counted; records read again were counted already. */
   counting = true;
 
   constructor(
@@ -48,25 +47,25 @@ export class Findings {
     this.#seenNameOf = freeNames(this.declared, ' ');
   }
 
-  /** Columns whose value was not a string and is kept as its JSON text. */
+  /** Columns whose value was not a string, and became its JSON text. */
   get notText(): ReadonlyMap<string, number> {
     const counts = Array.from(this.#notText, ([key, rows]) => [this.nameOf(key), rows] as const);
     return new Map(counts.filter(([name]) => !name.startsWith(unnamed)));
   }
 
-  /** The undeclared fields that have a column, unless withheld: those reserved as known, those of the first page, the others reserved. */
+  /** The undeclared fields with a column, unless withheld: reserved as known, then of the first page, then otherwise reserved. */
   get placed(): readonly Column[] {
     const originals = new Set([...this.#known, ...(this.#ofFirstPage ?? []), ...this.#others]);
     return this.collection.unknown === 'secret' ? [] : [...originals].map((original) => this.columnOf(original));
   }
 
-  /** Fixes the names of undeclared fields before anything is read: first those of the last run, then those of others, which get them together. */
+  /** Fixes the names of undeclared fields before anything is read: first the last run's, then the others, which are named together. */
   reserve(known: readonly Pick<Column, 'name' | 'original'>[], others: readonly string[] = []): void {
     const { fields } = this.collection;
     const used = new Set(Object.keys(fields));
     for (const { name, original } of known) {
       if (Object.hasOwn(fields, name) || this.declared.has(original)) continue;
-      // A field that has been renamed is recognized by the service's name.
+      // A renamed field is recognized by the service's name.
       this.#known.add(original);
       if (used.has(name) || this.#names.has(original)) continue;
       this.#names.set(original, name);
@@ -83,7 +82,7 @@ export class Findings {
     return undeclaredColumn(name, original, this.collection.unknown);
   }
 
-  /** Gives the undeclared columns of a page their names. Pages come in list order, whereas their answers may arrive in any. */
+  /** Names the undeclared columns of a page. Pages come in list order, but their answers in any order. */
   named(batch: RecordBatch): RecordBatch {
     const found = [...batch.columns.keys()].flatMap((key) => this.#found.get(key) ?? []);
     this.#discover(found.filter(({ column }) => column === undefined));
@@ -92,7 +91,6 @@ export class Findings {
     return new RecordBatch(batch.length, new Map(Array.from(batch.columns, ([key, vector]) => [this.nameOf(key), vector])));
   }
 
-  /** Returns the name of a column by its name in a batch. */
   nameOf(key: string): string {
     return this.#found.get(key)?.column?.name ?? key;
   }
@@ -108,14 +106,14 @@ export class Findings {
     this.#count(this.missing, column, rows - present);
   }
 
-  /** Counts values that are not text but should be: in a custom collection, values declared as numbers or flags are not text in JSON. */
+  /** Counts values that should be text but are not: values declared as numbers or flags in a custom collection need not be text. */
   countNotText(column: string, rows: number): void {
     const { served, fields } = this.collection;
     if (served && (fields[column]?.type ?? 'text') !== 'text') return;
     this.#count(this.#notText, column, rows);
   }
 
-  /** Counts rows that have an undeclared field. @returns Its name in a batch. @throws {SourceError} `E_SOURCE_LIMIT` for more fields than allowed. */
+  /** Counts rows with an undeclared field. @returns Its name in a batch. @throws {SourceError} `E_SOURCE_LIMIT` for too many fields. */
   countUnknown(sent: string, rows = 0): string {
     const key = unnamed + sent;
     let found = this.#found.get(key);
@@ -123,7 +121,7 @@ export class Findings {
       if (this.declared.size + this.#found.size >= maxFields)
         throw this.#tooWide(`records have more than ${amount(maxFields)} different fields`);
       this.#found.set(key, (found = { sent, rows: 0 }));
-      // It is in no batch.
+      // No batch has it.
       if (this.collection.unknown === 'secret') this.#discover([found]);
     }
     if (this.counting) found.rows += rows;
@@ -147,7 +145,7 @@ export class Findings {
     }
   }
 
-  /** Names fields that come together: one that is called like a column gets it, wherever it comes. */
+  /** Names fields that come together: one with the name of a column gets it, wherever it comes. */
   #nameTogether(originals: readonly string[]): void {
     for (const original of originals) if (snakeCase(original) === original) this.columnOf(original);
     for (const original of originals) this.columnOf(original);
@@ -158,7 +156,7 @@ export class Findings {
   }
 }
 
-/** Returns a function that makes names unique: `name`, `name_2`, `name_3` with the joint `_`. */
+/** Returns a function that makes names unique, with the joint `_` as `name`, `name_2`, `name_3`. */
 function freeNames(given: Iterable<string>, joint = '_'): (name: string) => string {
   const used = new Set(given);
   const last = new Map<string, number>();

@@ -2,20 +2,20 @@ import { isUtf8 } from 'node:buffer';
 import { FlatVector, longer, Utf8Vector } from '../../vector/index.js';
 import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from '../../json/index.js';
 
-/** A list of records with the same layout. It can be transferred between threads. */
+/** A list of records with the same layout, which can be transferred between threads. */
 export interface Scanned {
   readonly rows: number;
   readonly names: readonly string[];
   /** The answer, followed by the texts that it does not contain literally: those with escapes, lists and records. */
   readonly bytes: Uint8Array;
-  /** The position of each text in it: two offsets each, record by record; -1 for `null`. */
+  /** Position of each text: two offsets each, record by record; -1 for `null`. */
   readonly bounds: Int32Array;
-  /** For each field, the number of rows with `null`, and with a value that is neither `null` nor a string. */
+  /** By field, the number of rows with `null`, and with neither `null` nor a string. */
   readonly nulls: Int32Array;
   readonly notText: Int32Array;
 }
 
-/** One field of all records, and the number of rows that have it, and that have neither a string nor `null` in it. */
+/** A field of all records, the number of rows that have it, and of those with neither a string nor `null`. */
 export interface SentColumn {
   readonly vector: Utf8Vector | FlatVector;
   readonly present: number;
@@ -35,10 +35,9 @@ export function sentColumns({ rows, names, bytes, bounds, nulls, notText }: Scan
 }
 
 /**
- * Reads a JSON array of records with the same fields in the same order, and the same bytes between the values: 1.3 µs for a record of 33
- * strings where UTF-8 and `JSON.parse` take 6. A value that is not a string becomes its JSON text; numbers stay as written.
- *
- * @returns `undefined` for every other answer, valid or not, and for texts with a NUL or half a surrogate pair: `readJson` must read them.
+ * Reads a JSON array of records with the same fields in the same order and the same bytes between values: 1.3 µs for a record of 33
+ * strings, where UTF-8 and `JSON.parse` take 6. A value that is not a string becomes its JSON text; numbers stay as written.
+ * @returns `undefined` for all other answers, valid or not, and for texts with a NUL or half a surrogate pair, which `readJson` must read.
  */
 export function scan(answer: Uint8Array): Scanned | undefined {
   const body = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
@@ -48,16 +47,14 @@ export function scan(answer: Uint8Array): Scanned | undefined {
 
 const { space, quote, comma, colon, backslash, openList, closeList, openRecord, closeRecord } = ascii;
 
-/** The layout of an answer's records, as the first one has it. */
+/** The layout of the first record. */
 interface Form {
   readonly names: readonly string[];
-  /** Offset and length of the first record. */
   readonly start: number;
   readonly length: number;
-  /** The bytes before each value of a record, concatenated, and the length of each part. */
+  /** The bytes before each value, concatenated, and the length of each part. */
   readonly gaps: Buffer;
   readonly gapLengths: Uint32Array;
-  /** The bytes after the last value. */
   readonly close: Buffer;
 }
 
@@ -101,7 +98,7 @@ class Scan {
   #bounds: Int32Array;
   readonly #nulls: Int32Array;
   readonly #notText: Int32Array;
-  /** Texts that the body does not contain literally; they are appended to it. */
+  /** Texts to append, because the body does not contain them literally. */
   #plain = Buffer.alloc(0);
   #plainLength = 0;
 
@@ -184,7 +181,7 @@ class Scan {
     const end = endOfText(body, start - 1);
     const text = end < 0 ? undefined : unescaped(body.toString('utf8', start - 1, end + 1));
     if (text === undefined) return -1;
-    // It is never longer than its source.
+    // Never longer than its source.
     this.#append(bound, text, end - start);
     return end;
   }
@@ -209,7 +206,7 @@ class Scan {
     return end;
   }
 
-  /** Sets a value to a text of at most some bytes, which is appended to the body. */
+  /** Sets a value to a text of limited length, which is appended to the body. */
   #append(bound: number, text: string, maxBytes: number): void {
     const needed = this.#plainLength + maxBytes;
     if (needed > this.#plain.length) this.#plain = Buffer.concat([this.#plain], Math.max(4096, 2 * needed));
@@ -221,7 +218,7 @@ class Scan {
 
 const letterN = 0x6e;
 
-/** Returns the text of a JSON string; `undefined` for an invalid escape, for NUL, and for half a surrogate pair. */
+/** Returns the text of a JSON string; `undefined` for an invalid escape, NUL, and half a surrogate pair. */
 function unescaped(json: string): string | undefined {
   try {
     const text: unknown = JSON.parse(json);

@@ -31,36 +31,36 @@ export interface ClientOptions {
   readonly concurrency?: number | undefined;
   /** Requests that may start per second. Default: no limit. */
   readonly ratePerSecond?: number | undefined;
-  /** Maximum time until an answer begins; the whole answer may take twice as long. Default 60,000. */
+  /** Maximum time until a response begins; the whole response may take twice as long. Default 60,000. */
   readonly timeoutMs?: number | undefined;
   /** Default: 6 attempts, base 500, cap 30,000. */
   readonly retry?: Partial<RetryPolicy> | undefined;
-  /** Largest answer after decompression. Default 67,108,864, which is 64 MiB. */
+  /** Largest response after decompression. Default 67,108,864, which is 64 MiB. */
   readonly maxPageBytes?: number | undefined;
-  /** Additional threads for HTTP and for finding the texts in answers, a third of the work of reading: 0 or 1. Default 0. */
+  /** Additional threads for HTTP and for finding the texts in responses, a third of the work of reading: 0 or 1. Default 0. */
   readonly threads?: number | undefined;
-  /** More values that field names and messages must not show. Default: none, besides the key. */
+  /** Further values that field names and messages must not show. Default: only the key. */
   readonly secrets?: readonly string[] | undefined;
-  /** Receives events. Default: only the subscribers of the channels do. */
+  /** Receives events. Default: only subscribers of the channels do. */
   readonly watch?: Watchers | undefined;
   /**
-   * Address of an HTTP proxy, with user and password if needed, as `http://user:password@proxy.example:3128`; `false` for none. Default:
-   * from the environment, `HTTPS_PROXY` for a service with TLS and `HTTP_PROXY` for one without, unless `NO_PROXY` contains its host.
+   * Address of an HTTP proxy, with user and password if needed: `http://user:password@proxy.example:3128`; `false` for none. Default: from
+   * the environment, `HTTPS_PROXY` for a service with TLS, otherwise `HTTP_PROXY`, unless `NO_PROXY` contains its host.
    */
   readonly proxy?: string | false | undefined;
   /** Additional trusted CA certificates, in PEM. Default: none, besides those of `NODE_EXTRA_CA_CERTS`. */
   readonly ca?: string | readonly string[] | undefined;
   /**
-   * A program's own agents: `http` of `node:http` for a service without TLS, `https` of `node:https` for one with TLS. `close()` leaves them
-   * open. Proxies are then ignored; `ca` still applies. Not with `threads: 1`. Default: a separate agent that keeps up to `concurrency`
+   * The program's own agents: `http` of `node:http` for a service without TLS, `https` of `node:https` for one with TLS. `close()` leaves
+   * them open. Proxies are ignored then, but `ca` applies. Not with `threads: 1`. Default: a new agent that keeps up to `concurrency`
    * connections open.
    */
   readonly agent?: OwnAgents | undefined;
-  /** Source of the jitter. Default `Math.random`. */
+  /** Random numbers for the jitter. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
-/** Reads one service; all its readers share connections, pace and retries. */
+/** Reads one service; all readers share connections, pace and retries. */
 export type ServiceClient = ReturnType<typeof createClient>;
 
 export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = [] }: ClientOptions): Events {
@@ -108,13 +108,13 @@ export function createClient(options: ClientOptions, events?: Events, limiters?:
     /** @param reveal Secret columns to include. Default: none. */
     reader: <C extends Collection>(collection: C, reveal: readonly string[] = []) =>
       createReader(collection, reveal, { limit, redact, linkScope, read, onPath }),
-    /** Maximum number of requests in progress; others wait. */
+    /** Maximum number of requests at a time; others wait. */
     concurrency,
-    /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, or immediately if it already is. */
+    /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, at once if it already is. */
     whileOpen,
     /** Ends current, waiting and later requests with `E_SOURCE_CLOSED`. Resolves when connections and thread are closed; never rejects. */
     close: () => {
-      // A subject errors once, and later subscribers get the same error.
+      // Later subscribers of the subject get the same error.
       closed$.error(new SourceError('E_SOURCE_CLOSED', 'permanent', `${baseUrl.replace(/\/+$/, '')}: the connection was closed`));
       return transport.close();
     },

@@ -4,39 +4,39 @@ import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../thread
 import { openTransport, type HttpAnswer, type Transport, type Target, type TransportOptions } from '../../http/index.js';
 import type { Scanned } from '../decode/scan.js';
 
-/** An answer that may have been scanned where it was fetched. */
+/** An answer, possibly scanned where it was fetched. */
 export interface ScannedAnswer extends HttpAnswer {
-  /** The body as columns, `null` if it cannot be scanned; missing if it was not scanned yet. */
+  /** The body as columns; `null` if it cannot be scanned, missing if it was not. */
   readonly scanned?: Scanned | null;
 }
 
-/** A message to the thread, which has the options of its transport as its data: to fetch something, or to cancel it. */
+/** A message to the thread, whose data are its transport's options: to fetch or to cancel something. */
 export type FetchMessage = { readonly id: number; readonly target: Target } | { readonly stop: number };
 
-/** A message from the thread. The buffer that the answer and its columns share is transferred. */
+/** A message from the thread, which transfers the buffer that the answer and its columns share. */
 export type Fetched = { readonly id: number } & ({ readonly answer: ScannedAnswer } | { readonly failure: Failure });
 
-/** A `SourceError`, whose class would be lost in the transfer. */
+/** A `SourceError`, whose class the transfer would lose. */
 export type Failure = Pick<SourceError, 'code' | 'kind' | 'message'> & { readonly details: SourceFailure };
 
 const workerFile = threadFile(() => new URL('./fetching-worker.cjs', import.meta.url));
 
-/** Returns 1, or 0 on a machine with one core, or if the thread's file is missing. */
+/** Returns 1; 0 on a machine with one core, or without the thread's file. */
 export function defaultFetchingThreads(): 0 | 1 {
   return defaultThreads(workerFile);
 }
 
-/** With one thread, requests are made and answers scanned there. If that is unavailable, a process warning is emitted. */
+/** With one thread, requests are made and answers scanned there, or here after a process warning if it is unavailable. */
 export function openFetching(options: TransportOptions, threads: number): Transport<ScannedAnswer> {
   if (threads > 0 && workerFile !== undefined) return new FetchingThread(workerFile, options);
   if (threads > 0) warnOfNoThread('fetching-worker.cjs');
   return openTransport(options);
 }
 
-/** How long an idle thread is kept, in milliseconds: it uses about 10 MB, and the next one takes about 100 ms to load what it needs. */
+/** Milliseconds that an idle thread is kept: it uses about 10 MB, and starting another takes about 100 ms. */
 const idleMs = 3_000;
 
-/** Starts with the first request, ends after an idle period, and restarts when needed. */
+/** Starts with the first request, ends when idle, and restarts on demand. */
 class FetchingThread implements Transport<ScannedAnswer> {
   #thread: Thread<Fetched> | undefined;
   #requests = 0;

@@ -24,24 +24,24 @@ import { scan } from '../decode/scan.js';
 import type { ScannedAnswer } from './fetching.js';
 
 export interface ListRequest {
-  /** Number as the service counts; in a list without page numbers, the ordinal. Without it, neither page nor limit is sent. */
+  /** The service's number; in a list without page numbers, the ordinal. Without it, neither page nor limit is sent. */
   readonly page?: number;
-  /** Where a list without page numbers continues. Default: the beginning. */
+  /** Where a list without page numbers continues. Default: at its beginning. */
   readonly position?: Position | undefined;
-  /** Rows per page, or `null` for the service's default; default the client's limit. */
+  /** Rows per page; `null` for the service's default. Default: the client's limit. */
   readonly limit?: number | null;
-  /** `probe` marks a request that only checks, for the log of the service. Default `page`. */
+  /** `probe` marks a request that only checks, for the service's log. Default `page`. */
   readonly purpose?: 'page' | 'probe';
-  /** Whether a stored answer must not be used. Default false; the client itself stores none. */
+  /** Whether a stored answer must not be used. Default false; the client stores none. */
   readonly fresh?: boolean;
 }
 
-/** A page by columns, and in the form in which it is stored. */
+/** A page by columns, and as it is stored. */
 export interface ListAnswer {
   readonly batch: RecordBatch;
-  /** The bytes received; in a list without page numbers, preceded by the position of the next page. */
+  /** The bytes received; in a list without page numbers, after the position of the next page. */
   readonly body: Uint8Array;
-  /** In a list without page numbers, the position of this page, and that of the next; no next page only claims that the list ends. */
+  /** In a list without page numbers, the positions of this page and the next; no next page only claims an end. */
   readonly position?: Position;
   readonly next?: Position | undefined;
 }
@@ -49,11 +49,11 @@ export interface ListAnswer {
 /** Reads one collection. Observables are cold: each subscription is one request with its retries, aborted on unsubscribe. */
 export interface CollectionReader<T> {
   readonly collection: Collection;
-  /** Rows requested per page, unless a request overrides it. */
+  /** Rows requested per page by default. */
   readonly limit: number;
-  /** Reads one page of the list, or the whole of one that is not paged. @throws {SourceError} If all retries failed. */
+  /** Reads a page of the list, or an unpaged list. @throws {SourceError} After all retries. */
   request(request: ListRequest): Observable<ListAnswer>;
-  /** Decodes a stored answer. @param counted Whether `findings` count it. Default true. @throws {SourceError} For no list of records. */
+  /** Decodes a stored answer. @param counted Whether `findings` count it. Default true. @throws {SourceError} For other bytes. */
   decode(body: Uint8Array, counted?: boolean): ListAnswer;
   /** Finds records. @throws {SourceError} `E_SOURCE_REFUSED`, without a request, for an identifier that cannot be in a path. */
   find(id: string): Observable<readonly T[]>;
@@ -102,7 +102,7 @@ export function createReader<C extends Collection>(
     });
   }
 
-  /** Reads answers of the usual form by columns; others, and those that must be refused, record by record. */
+  /** Reads answers of the usual form by columns; others, also those to refuse, by record. */
   function batchOf(label: string, answer: ScannedAnswer, counted: boolean): RecordBatch {
     const { status } = answer;
     const isNone = status === 404 && (served?.ends.includes('not_found') ?? false);
@@ -120,7 +120,7 @@ export function createReader<C extends Collection>(
     const records = readSingle(label, answer);
     const batch = decoder.decode(served ? flattened(records, served) : records);
     if (batch.columns.has(faultColumn)) throw suspect(label, answer, 'a field occurs twice in a record, with different values');
-    // A decoder returns the columns of its collection, which the type system cannot follow.
+    // A decoder returns its collection's columns, but the type system cannot follow.
     return decoder.findings.named(batch).rows() as readonly RowOf<C>[];
   }
 
@@ -149,7 +149,7 @@ export function createReader<C extends Collection>(
   };
 }
 
-/** @param repeated Returns what is used instead, or the failure. */
+/** @param repeated Returns what to use instead, or the failure. */
 function unlessRepeated<T>(read: () => T, repeated: (what: string) => T | SourceError): T {
   try {
     return read();
@@ -164,7 +164,7 @@ function notFound(label: string, what: string): SourceError {
   return new SourceError('E_SOURCE_REFUSED', 'permanent', `${label}: HTTP 404: ${what}`, { status: 404 });
 }
 
-/** Returns the list in an answer of a custom collection; `undefined` if the answer is declared to mean that there are no rows. */
+/** Returns the list in an answer of a custom collection; `undefined` for one that is declared to mean that there are no rows. */
 function listIn(label: string, answer: HttpAnswer, { rows, ends }: Served): Uint8Array | undefined {
   const { body: sent } = answer;
   // A byte order mark is not part of the JSON.
@@ -175,12 +175,12 @@ function listIn(label: string, answer: HttpAnswer, { rows, ends }: Served): Uint
     if ((short === '{}' && ends.includes('empty_object')) || (short === 'null' && ends.includes('null'))) return undefined;
   }
   if (rows.length === 0) return body;
-  // In a truncated answer the list may be complete while the sign that there is more is missing.
+  // A truncated answer may have the whole list, but lack the sign of more.
   if (!isJson(body)) throw notJson(label, answer);
   const place = bytesAt(body, rows);
   const isNothing = place === undefined || valueAt(place, []) === null;
   const isEmpty = isNothing || (place[0] === ascii.openList && /^\[\s*\]$/.test(Buffer.from(place).toString('latin1', 0, 64)));
-  // Some services have codes of their own, like 20000 for success: with an empty list only those of HTTP are errors.
+  // Some services have codes of their own, like 20000 for success: with an empty list, only those of HTTP are errors.
   if (isEmpty) refuseError(label, answer, body, rows, isNothing ? Infinity : 599);
   if (isNothing && ends.includes('no_rows')) return undefined;
   if (place?.[0] === ascii.openList) return place;
@@ -190,7 +190,7 @@ function listIn(label: string, answer: HttpAnswer, { rows, ends }: Served): Uint
   throw new SourceError('E_SOURCE_ROWS', 'suspect', `${label}: HTTP ${answer.status} with ${answer.body.length} bytes: ${message}`);
 }
 
-/** Refuses an answer without rows that holds an error: it says nothing about the list. */
+/** Refuses an answer without rows that holds an error, and so says nothing about the list. */
 function refuseError(label: string, answer: HttpAnswer, body: Uint8Array, rows: readonly string[], mostCode: number): void {
   for (const [depth] of rows.entries()) {
     const place = bytesAt(body, rows.slice(0, depth));
@@ -205,7 +205,7 @@ function refuseError(label: string, answer: HttpAnswer, body: Uint8Array, rows: 
   }
 }
 
-/** Copies nested values to separate names, and removes them from their container unless that is declared as a whole. */
+/** Copies nested values to their own names, and removes them from their container unless it is declared as a whole. */
 function flattened(records: readonly JsonRecord[], { nested, opened }: Served): readonly JsonRecord[] {
   if (nested.size === 0) return records;
   return records.map((record) => {
@@ -214,7 +214,7 @@ function flattened(records: readonly JsonRecord[], { nested, opened }: Served): 
     const clear = <T>(name: string, take: () => T) => unlessRepeated<T | null>(take, () => (several.push(name), null));
     for (const [name, [outer = '', ...inner]] of nested) {
       const container = record[outer];
-      // A member whose name happens to equal the pointer.
+      // A member whose name equals the pointer.
       if (record[name] !== undefined) flat[`/${name}`] = record[name];
       delete flat[name];
       if (record[ambiguous]?.includes(outer)) several.push(name);
@@ -241,7 +241,7 @@ const head = schema((z) => {
 
 type Known = { readonly position: Position; readonly next: Position | undefined };
 
-/** Packs a page without a number for storage: its position and that of the next page, on a line of JSON before the answer. */
+/** Packs a page without a number for storage: the positions of it and the next page, on a line of JSON before the answer. */
 function packed({ position, next }: Known, answer: Uint8Array): Uint8Array {
   const line = { position, next: next ?? null } satisfies z.input<ReturnType<typeof head>>;
   return Buffer.concat([Buffer.from(`${JSON.stringify(line)}\n`), answer]);

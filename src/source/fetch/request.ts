@@ -13,7 +13,7 @@ interface Asking {
   readonly linkScope: LinkScope;
 }
 
-/** Returns where the next page is. @throws {SourceError} If the answer does not say it in a form that can be read, or leads elsewhere. */
+/** Returns where the next page is. @throws {SourceError} If the answer does not say it readably, or leads elsewhere. */
 export function nextIn(answer: HttpAnswer, batch: RecordBatch, asking: Asking): Position | undefined {
   const { served, label, position, limit } = asking;
   const { paging, ends } = served;
@@ -45,23 +45,23 @@ export function nextLinkIn(header: string, label: string): string | undefined {
     const parameters = target === undefined ? links.at(-1)?.parameters : new Map<string, string>();
     if (parameters === undefined || closing === '') break;
     if (target !== undefined) links.push({ target, parameters });
-    // If a parameter appears twice, the first one counts.
+    // The first of repeated parameters counts.
     else if (!parameters.has(name.toLowerCase())) parameters.set(name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain);
     end = index + whole.length;
   }
-  // Those with an anchor are not about the answer.
+  // A link with an anchor is not about the answer.
   const own = links.filter(({ parameters }) => !parameters.has('anchor'));
   // Some write it in single quotes.
   const relations = own.map(({ parameters }) => parameters.get('rel')?.toLowerCase().replaceAll("'", '').trim().split(/\s+/) ?? ['']);
   const next = own[relations.findIndex((names) => names.includes('next'))];
-  // Bytes that are not ASCII are not allowed there, but sent by some.
+  // Non-ASCII bytes are not allowed there, but some services send them.
   if (next) return next.target.trim().replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
   const isWhole = /^[\s,]*$/.test(header.slice(end)) && relations.every(([name]) => name !== '');
   if (!isWhole) throw new SourceError('E_SOURCE_LINK', 'suspect', `${label}: the Link header cannot be read, or a link in it has no rel`);
   return undefined;
 }
 
-/** Matches a target; or a parameter with its quoted value and the quote that closes it, or another value. */
+/** Matches a target; or a parameter with its quoted value and the closing quote, or another value. */
 const linkPart = /[\s,]*<([^>]*)>|\s*;\s*([^\s=;,]*)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)("?)|([^;,]*)))?/gy;
 
 /** Returns a text or number in an answer; `undefined` for `null`, `false`, an empty text, and a missing value. */
@@ -87,13 +87,13 @@ function lastOf(batch: RecordBatch, field = ''): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** What a link is checked against: the origin and path of the service, and values that must not be passed on in a link. */
+/** What a link is checked against: the service's origin and path, and values that no link must pass on. */
 export interface LinkScope {
   readonly baseUrl: string;
   readonly secrets: readonly string[];
 }
 
-/** Resolves a link against its page (RFC 3986), but not outside the base URL, and removes credentials: every request has our own. */
+/** Resolves a link against its page (RFC 3986), only below the base URL, and removes credentials: every request has our own. */
 function followed(link: string, paging: Paging & { readonly scheme: 'link' }, { served, label, position, linkScope }: Asking): Position {
   const { origin, pathname } = new URL(linkScope.baseUrl);
   const base = pathname.replace(/\/+$/, '');
@@ -102,7 +102,7 @@ function followed(link: string, paging: Paging & { readonly scheme: 'link' }, { 
   const next = new URL(link, page);
   if (next.origin !== origin) throw refused(label, `points to ${next.origin === 'null' ? next.protocol : next.origin}, another origin`);
   if (!next.pathname.startsWith(`${base}/`)) throw refused(label, `points outside the path of base_url, ${base}/`);
-  // The others stay as written: a service may understand no other spelling of its own links.
+  // Others stay as written: a service may understand only its own spelling.
   const pairs = next.search.slice(1).split('&');
   const query = pairs.filter((pair) => !isCredential(pair, linkScope.secrets)).join('&');
   const path = next.pathname.slice(base.length);
@@ -117,7 +117,7 @@ function followed(link: string, paging: Paging & { readonly scheme: 'link' }, { 
   return { path, query: [...(query === '' ? [] : [query]), ...missing].join('&') };
 }
 
-/** Returns the parameters that a query lacks, or has other values for; some services number the items of a list, as in `tags[0]`. */
+/** Returns the parameters that a query lacks or changes; some services number the items of a list, as in `tags[0]`. */
 function departures(declared: Served['query'], query: string) {
   const given = [...new URLSearchParams(query)];
   return Object.entries(declared).flatMap(([name, value]) => {
@@ -140,18 +140,18 @@ function refused(label: string, what: string): SourceError {
 /** Where a list without page numbers continues: the next request, below the base URL and without credentials. */
 export interface Position {
   readonly path: string;
-  /** As text, which other spellings of the same parameters would not replace. */
+  /** As text, because services may accept no other spelling. */
   readonly query: string;
-  /** How the link to it departs from the declared query, so that it may lead to other rows. */
+  /** How the link departs from the declared query, so that it may lead to other rows. */
   readonly departs?: string | undefined;
 }
 
-/** Returns whether each page of a collection points to the next one. */
+/** Returns whether each page of a collection points to the next. */
 export function isSequential(served: Served | undefined): served is Served {
   return served?.paging.scheme === 'cursor' || served?.paging.scheme === 'link';
 }
 
-/** Returns the position where a list begins, or continues with a cursor. */
+/** Returns the position where a list begins, or with a cursor, where it continues. */
 export function positionAt({ paging, query }: Served, path: string, limit: number, cursor?: string): Position {
   const size = limitIn(paging);
   const parameters = Object.entries(query);
@@ -164,7 +164,7 @@ function limitIn(paging: Paging): string {
   return ('limit' in paging ? paging.limit : undefined) ?? 'limit';
 }
 
-/** Returns the parameters of a page by number, with `null` as the service's default size; without a number, those of every request. */
+/** Returns the parameters of a page (`null`: of the service's default size), or without a number those of every request. */
 export function listQuery(
   { served }: Collection,
   page: number | undefined,
@@ -211,11 +211,11 @@ export function isNotFound(error: unknown): boolean {
 export interface RequestSpec {
   readonly collection: Collection;
   readonly path: string;
-  /** Identifier of a record. It is sent, but never shown in messages and events. */
+  /** Identifier of a record, sent but never shown in messages and events. */
   readonly id?: string;
   readonly page?: number | undefined;
   readonly query?: Readonly<Record<string, string>>;
-  /** The query of a list without page numbers, instead of `query`. Never shown in messages and events. */
+  /** The query of a list without page numbers, instead of `query`; never shown in messages and events. */
   readonly written?: string;
   readonly purpose?: 'page' | 'probe' | undefined;
 }

@@ -22,7 +22,7 @@ import type { Collection } from '../../collections/index.js';
 import type { ClientOptions } from '../fetch/client.js';
 import { firstPageOf, type PagingOptions } from '../paging.js';
 
-/** Removes the folder of a source with all files of leadstream; the folder stays if it contains anything else. */
+/** Removes the folder of a source with leadstream's files; it stays if it contains others. */
 export async function removeSource(folder: string): Promise<void> {
   await clearSource(folder);
   await rmdir(folder).catch(() => undefined);
@@ -32,11 +32,11 @@ export async function removeSource(folder: string): Promise<void> {
 export async function clearSource(folder: string, keepsPages = false): Promise<void> {
   const names = await readdir(folder).catch(unlessMissing<readonly string[]>([]));
   const leftovers = names.filter((name) => name.startsWith(markerName) && name.endsWith(temporaryEnding));
-  // The marker goes last, so that the remains of an interrupted removal still have an age.
+  // The marker goes last, so that the remains of an interrupted removal have an age.
   for (const name of keepsPages ? leftovers : [...leftovers, logName, markerName]) await removeFile(join(folder, name));
 }
 
-/** Runs an operation in the state folder. @throws {SinkError} `code`, with the option that moves that folder. */
+/** Works in the state folder. @throws {SinkError} `code`, with the option that moves that folder. */
 export async function inState<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await attempt(code, what, work);
@@ -46,34 +46,34 @@ export async function inState<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: str
   }
 }
 
-/** When the first of the runs that share a source's pages started, ISO 8601, and the age in milliseconds from which they are useless. */
+/** Start of the first of the runs that share a source's pages, ISO 8601, and the age in milliseconds at which these expire. */
 const marker = schema((z) => z.object({ startedAt: z.iso.datetime(), maxAgeMs: z.number() }));
 
 type Marker = z.output<ReturnType<typeof marker>>;
 
 const markerName = 'started.json';
 
-/** Reads the marker of a source's folder; `undefined` if it is missing or damaged, in which case the pages have no known age. */
+/** Reads the marker of a source's folder; `undefined` if it is missing or damaged, so that the pages have no known age. */
 export async function readMarker(folder: string): Promise<Marker | undefined> {
   const text = await readOwn(join(folder, markerName)).catch((thrown: unknown) => {
-    // Pages must not be discarded because no more files could be opened.
+    // A limit of open files must not discard pages.
     if (isLost(thrown) || (thrown instanceof LeadstreamError && thrown.code === 'E_STATE_FOREIGN')) return undefined;
     throw thrown;
   });
   return text === undefined ? undefined : marker().safeParse(jsonIn(text)).data;
 }
 
-/** Writes the marker, before the first page, so that no page is older than it seems. */
+/** Writes the marker before the first page, so that no page is older than it seems. */
 export async function writeMarker(folder: string, { startedAt, maxAgeMs }: Marker): Promise<void> {
   await replaceFile(join(folder, markerName), `${JSON.stringify({ startedAt, maxAgeMs })}\n`, 0o600);
 }
 
-/** Returns whether pages may still be used. Pages dated in the future come from a wrong clock. */
+/** Returns whether pages may be used. Pages dated in the future come from a wrong clock. */
 export function isFresh(found: Marker | undefined, now: number, maxAgeMs = found?.maxAgeMs ?? 0): boolean {
   return found !== undefined && Math.abs(now - Date.parse(found.startedAt)) <= maxAgeMs;
 }
 
-/** Returns when the spool of a source was started; `undefined` without pages that are young enough. Another run can take them meanwhile. */
+/** Returns when a source's spool was started; `undefined` without pages that are young enough. Another run can take them meanwhile. */
 export async function spooledSince(folder: string, source: SpooledSource, maxAgeMs: number): Promise<string | undefined> {
   const spools = resolve(folder);
   return inState('E_SINK_PATH', `cannot look for spooled pages in ${spools}`, async () => {
@@ -87,7 +87,7 @@ export async function spooledSince(folder: string, source: SpooledSource, maxAge
   });
 }
 
-/** Removes spools too old to be used, so that no raw pages remain when a pipeline is not run again. Those in use are left alone. */
+/** Removes expired spools, so that no raw pages remain when a pipeline is not run again. Those in use are left alone. */
 export async function sweepSpools(folder: string, now: () => number = Date.now): Promise<readonly string[]> {
   const spools = resolve(folder);
   return inState('E_SINK_WRITE', `cannot remove old spools in ${spools}`, async () => {
@@ -97,14 +97,14 @@ export async function sweepSpools(folder: string, now: () => number = Date.now):
       if (!entry.isDirectory() || !sourceName.test(entry.name)) continue;
       const path = join(spools, entry.name);
       const isOld = async () => !isFresh(await readMarker(path), now());
-      // Checked twice: the second time under the lock, when no other run can have started using it.
+      // Checked again under the lock, when no other run can start using it.
       if ((await isOld()) && (await removeIf(path, isOld))) removed.push(entry.name);
     }
     return removed;
   });
 }
 
-/** Removes the spool of a source, named by its folder, because its pages were published. A spool in use is left to its run. */
+/** Removes a source's spool, named by its folder, after its pages were published. A spool in use is left to its run. */
 export async function removeSpool(folder: string, source: string): Promise<void> {
   if (!sourceName.test(basename(source))) return;
   const path = join(resolve(folder), basename(source));
@@ -125,16 +125,15 @@ async function removeIf(folder: string, condition: () => Promise<boolean>): Prom
   }
 }
 
-/** A list of a service. Pages of one are never used for another. */
+/** A list of a service. Its pages are never used for another. */
 interface ServiceList {
-  /** Origin and path of the service; user info and query do not count. */
+  /** Origin and path of the service, without user info and query. */
   readonly baseUrl: string;
-  /** Credentials by parameter name. They are only used in a digest, keyed with the spool folder's key. */
+  /** Credentials by parameter name, only for a digest, keyed with the spool folder's key. */
   readonly account: Readonly<Record<string, string>>;
   readonly collection: Collection;
 }
 
-/** The origin of spooled pages: a list, and how it is paged. */
 export interface SpooledSource extends ServiceList {
   readonly limit: number;
   readonly firstPage: number;
@@ -144,7 +143,7 @@ export interface SpooledSource extends ServiceList {
 
 export type SourceOptions = Pick<ClientOptions, 'baseUrl' | 'auth'> & Pick<PagingOptions, 'firstPage'> & Pick<SpooledSource, 'pipeline'>;
 
-/** Returns the source of a collection at a service, read with pages of `limit` rows. */
+/** Returns the source of a collection, read in pages of `limit` rows. */
 export function sourceOf(collection: Collection, limit: number, options: SourceOptions): SpooledSource {
   const { baseUrl, auth, pipeline } = options;
   return { baseUrl, account: accountOf(auth), collection, limit, pipeline, firstPage: firstPageOf(collection, options) ?? 1 };
@@ -153,32 +152,32 @@ export function sourceOf(collection: Collection, limit: number, options: SourceO
 /** Names of the folders of sources: `<collection>-<32 hexadecimal digits>`. */
 const sourceName = /^[a-z]\w*-[0-9a-f]{32}$/;
 
-/** Returns the folder name of a source. @param key Secret to the spool folder, so that credentials cannot be guessed from the name. */
+/** Returns the folder name of a source. @param key Secret to the spool folder, so that the name does not let credentials be guessed. */
 export function nameOf({ limit, firstPage, pipeline, ...list }: SpooledSource, key: Buffer): string {
   const { paging } = list.collection.served ?? {};
   return countedName(list, key, [limit, firstPage, ...(paging ? [JSON.stringify(paging)] : []), ...(pipeline ? [pipeline] : [])]);
 }
 
-/** Returns the name of a list, however it is paged: its collection, and the head of a SHA-256 over everything that distinguishes lists. */
+/** Returns the name of a list, however it is paged: its collection, and the head of a SHA-256 of all that distinguishes lists. */
 export function countedName({ baseUrl, account, collection }: ServiceList, key: Buffer, paged: readonly (number | string)[] = []): string {
   const { origin, pathname } = new URL(baseUrl);
   const digest = createHmac('sha256', key)
     .update(JSON.stringify(Object.entries(account).sort(([one], [other]) => (one < other ? -1 : 1))))
     .digest('hex');
   const { name, paths, served } = collection;
-  // The collection declared under a name can be another list the next time.
+  // Another collection may be declared under the same name the next time.
   const own = served ? [...paths, served.rows, Object.entries(served.query)] : [];
   const parts = [origin, pathname.replace(/\/+$/, ''), name, ...paged, ...own, digest];
   return `${name}-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)}`;
 }
 
-/** Returns the key of a spool folder, creating it if missing. Without it earlier spools are no longer found. */
+/** Returns the key of a spool folder, and creates a missing one; earlier spools are not found then. */
 export async function accountKey(folder: string): Promise<Buffer> {
   await removeTemporaries(folder, (name) => name === keyName);
   const found = await knownKey(folder);
   if (found) return found;
   await replaceFile(join(folder, keyName), `${randomBytes(keyBytes).toString('hex')}\n`, 0o600);
-  // Two first runs at the same time both use the key stored now. At worst one of them cannot be resumed.
+  // Two first runs at the same time use the key stored now. At worst, one of them cannot be resumed.
   return (await knownKey(folder)) ?? randomBytes(keyBytes);
 }
 

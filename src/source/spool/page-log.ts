@@ -32,7 +32,7 @@ export function headerOf(page: number, body: Uint8Array): Buffer {
   return header;
 }
 
-/** Parses a header, with the length including the header itself; `undefined` for other bytes. `isIntact` verifies the record. */
+/** Parses a header, with the length including the header; `undefined` for other bytes. `isIntact` verifies the record. */
 function parseHeader(header: Buffer): { readonly page: number; readonly bytes: number } | undefined {
   if (header.length < headerBytes || header.readUInt32LE(0) !== magic) return undefined;
   const length = header.readUInt32LE(8);
@@ -47,7 +47,7 @@ export function isIntact(record: Buffer, page: number): boolean {
   return sumOf(record, record.subarray(headerBytes)).equals(record.subarray(sumAt, headerBytes));
 }
 
-/** Yields the complete records at the head of a log, and where each ends. Stops before one beyond `size` or with an invalid header. */
+/** Yields the complete records at the head of a log, with their ends. Stops before one beyond `size` or with an invalid header. */
 export function* recordsIn(file: number, size: number): Generator<{ readonly page: number; readonly end: number }> {
   const header = Buffer.allocUnsafe(headerBytes);
   let end = 0;
@@ -59,7 +59,7 @@ export function* recordsIn(file: number, size: number): Generator<{ readonly pag
   }
 }
 
-/** Returns whether data is unreadable: a bad sector counts as missing data, a lack of permissions does not. */
+/** Returns whether data is lost: a bad sector means missing data, a lack of permissions does not. */
 export function isLost(thrown: unknown): boolean {
   return errnoOf(thrown) === 'EIO';
 }
@@ -69,7 +69,7 @@ export function unlessLost(thrown: unknown): { readonly bytesRead: number } {
   throw thrown;
 }
 
-/** Reads synchronously: thousands of reads of a few bytes would take twenty times as long asynchronously. */
+/** Synchronous: thousands of reads of a few bytes would take twenty times as long asynchronously. */
 function readAt(file: number, into: Buffer, position: number): number {
   try {
     return readSync(file, into, 0, into.length, position);

@@ -7,13 +7,12 @@ import { isLocked, lockOwn, makePrivate, openOwn, reworded, type RunLock } from 
 import { accountKey, clearSource, inState, isFresh, nameOf, readMarker, removeSource, type SpooledSource, writeMarker } from './folder.js';
 import { headerBytes, headerOf, isIntact, logName, recordsIn, unlessLost } from './page-log.js';
 
-/** Where pages are spooled and which ones may be reused. */
 export interface SpoolOptions {
-  /** `<state-dir>/spool`; created if missing, private (0700). Never inside a lake: pages contain everything that the service sent. */
+  /** `<state-dir>/spool`, private (0700), created if missing. Never inside a lake: pages contain everything that the service sent. */
   readonly folder: string;
   readonly source: SpooledSource;
   readonly runId: string;
-  /** Age from which spooled pages are not used, counted from the start of the first run, in milliseconds. */
+  /** Milliseconds after the start of the first run at which spooled pages expire. */
   readonly maxAgeMs: number;
   /** Whether spooled pages are discarded. Default `false`. */
   readonly restart?: boolean;
@@ -22,7 +21,7 @@ export interface SpoolOptions {
   readonly now?: () => number;
 }
 
-/** Opens the spool of a source for one run, with the pages that an interrupted one left. @throws {LeadstreamError} `E_RUN_LOCKED`. */
+/** Opens the spool of a source for one run, with an interrupted run's pages. @throws {LeadstreamError} `E_RUN_LOCKED`. */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
   const { source, runId, maxAgeMs, restart = false, maxPageBytes = defaults.maxPageBytes, now = Date.now } = options;
   const spools = resolve(options.folder);
@@ -50,7 +49,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   });
 }
 
-/** Explains why the spool of a list is unavailable, for users who think of outputs. */
+/** Explains why the spool of a list is unavailable, to users who think of outputs. */
 function lockedFor(collection: string, failure: unknown): unknown {
   if (!isLocked(failure)) return failure;
   const remedy = 'run them one after the other (in one command or separately), or give each its own --state-dir, or set spool: off';
@@ -63,17 +62,16 @@ interface Entry {
 }
 
 /**
- * The spooled pages of one source, for one run at a time: a log of consecutive records, in the order of spooling. If a page has several
- * records, the last one counts. Pages that arrive while others are being written are written together.
- *
- * Memory: about 50 bytes per page. Every method can throw `SinkError` `E_SINK_WRITE`, naming the folder and `--state-dir`.
+ * The spooled pages of one source, for one run at a time: a log of records in the order of spooling, of which the last of a page counts.
+ * Pages that arrive during a write are written together. Memory: about 50 bytes per page. All methods can throw `SinkError` `E_SINK_WRITE`,
+ * naming the folder and `--state-dir`.
  */
 export class Spool {
-  /** When the first run that spooled these pages started, ISO 8601. */
+  /** Start of the first run that spooled these pages, ISO 8601. */
   startedAt = '';
-  /** Number of pages of an interrupted run found when opening; 0 after `clear`. */
+  /** Pages of an interrupted run found when opening; 0 after `clear`. */
   resumed = 0;
-  /** Number of pages found damaged so far, and dropped; they count as not spooled. */
+  /** Pages found damaged so far, which count as not spooled. */
   damaged = 0;
   #open = true;
   /** The current record of each page. Record `i` spans `#bounds[i]` to `#bounds[i + 1]`; a replaced one keeps its place. */
@@ -81,7 +79,7 @@ export class Spool {
   readonly #bounds = [0];
   #next: { readonly entries: Entry[]; readonly stored: Promise<void> } | undefined;
   #turn: Promise<unknown> = Promise.resolve();
-  /** Whether there may be a partial record after the last one. */
+  /** Whether a partial record may follow the last one. */
   #torn = false;
 
   constructor(
@@ -91,7 +89,7 @@ export class Spool {
     private readonly options: { readonly maxAgeMs: number; readonly maxPageBytes: number; readonly now: () => number },
   ) {}
 
-  /** Finds the pages in the log, by their headers, and truncates what a killed process left half-written. */
+  /** Finds the pages in the log by their headers, and truncates a killed process's half-written record. */
   async begin(startedAt: string | undefined): Promise<void> {
     const { size } = await this.log.stat();
     for (const { page, end } of recordsIn(this.log.fd, size)) {
@@ -101,7 +99,7 @@ export class Spool {
     }
     if (size > this.#end) await this.log.truncate(this.#end);
     this.resumed = this.pages;
-    // Always rewritten, which detects a full disk before the first request.
+    // Always rewritten, to detect a full disk before the first request.
     await this.#mark(this.pages > 0 ? startedAt : undefined);
   }
 
@@ -116,7 +114,7 @@ export class Spool {
     return last;
   }
 
-  /** Returns the bytes of a page as spooled; `undefined` if it was not spooled, or is damaged and therefore dropped. */
+  /** Returns the spooled bytes of a page; `undefined` if it was not spooled, or is damaged and therefore dropped. */
   async read(page: number): Promise<Uint8Array | undefined> {
     if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} was requested after its spool was closed`);
     return inState('E_SINK_WRITE', `cannot read page ${page} in ${this.folder}`, async () => {
@@ -137,7 +135,7 @@ export class Spool {
     if (this.#records.delete(page)) this.damaged += 1;
   }
 
-  /** Writes or replaces a page, which survives the process when this resolves; until then `body` must not change. */
+  /** Writes or replaces a page, which survives the process when this resolves; until then, `body` must not change. */
   async write(page: number, body: Uint8Array): Promise<void> {
     if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} came after its spool was closed`);
     const parts = [headerOf(page, body), body];
@@ -150,7 +148,7 @@ export class Spool {
     await inState('E_SINK_WRITE', `cannot spool page ${page} in ${this.folder}`, () => stored);
   }
 
-  /** Discards all pages, because the list has changed since. */
+  /** Discards all pages, because the list has changed. */
   async clear(): Promise<void> {
     this.#next = undefined;
     await inState('E_SINK_WRITE', `cannot clear ${this.folder}`, async () => {
@@ -165,7 +163,7 @@ export class Spool {
     });
   }
 
-  /** Removes the pages after they were published, and closes the spool. */
+  /** Removes the published pages, and closes the spool. */
   async remove(): Promise<void> {
     if (!(await this.#close())) return;
     this.#records.clear();
@@ -176,7 +174,7 @@ export class Spool {
     }
   }
 
-  /** Closes the spool; its pages are kept for a resumed run. Never rejects; may be called twice, and after `remove`. */
+  /** Closes the spool, and keeps its pages. Never rejects; may be called twice, and after `remove`. */
   async close(): Promise<void> {
     if (!(await this.#close())) return;
     if (this.pages === 0) await removeSource(this.folder).catch(() => undefined);
@@ -202,7 +200,7 @@ export class Spool {
     this.#torn = true;
     const all = entries.flatMap(({ parts }) => parts);
     const { bytesWritten } = await this.log.writev(all);
-    // The system may take less than it was given, usually when a disk is almost full.
+    // The system may write less than it was given, usually when a disk is almost full.
     if (bytesWritten < bytesOf(all)) await this.log.appendFile(Buffer.concat(all).subarray(bytesWritten));
     this.#torn = false;
     for (const { page, parts } of entries) this.#add(page, this.#end + bytesOf(parts));
@@ -228,5 +226,5 @@ function bytesOf(parts: readonly Uint8Array[]): number {
   return parts.reduce((bytes, part) => bytes + part.byteLength, 0);
 }
 
-/** The maximum that Node can read in one call; beyond it the process crashes. */
+/** The most that Node can read in one call; beyond it, the process crashes. */
 const largestRead = 2 ** 31 - 1;

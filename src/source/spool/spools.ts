@@ -13,20 +13,18 @@ export interface SpoolsOptions extends Omit<SpoolOptions, 'source' | 'now'>, Sou
   readonly events: Events;
 }
 
-/** The spools of a run: one per collection it reads, opened when that is first read. */
+/** The spools of a run: one per collection, opened when that is first read. */
 export class Spools {
   readonly #opened = new Map<string, Promise<Spool>>();
-  /** Number of pages found from interrupted runs. */
   resumed = 0;
-  /** When the first of the runs whose pages are used started, ISO 8601; `undefined` before anything was opened. */
+  /** Start of the first of the runs whose pages are used, ISO 8601; `undefined` before anything was opened. */
   startedAt: string | undefined;
 
   /** @param options Default: nothing is spooled. */
   constructor(private readonly options?: SpoolsOptions) {}
 
   /**
-   * Returns a reader that spools its pages, and reuses those of an interrupted run of the same source unless the last of them has changed.
-   *
+   * Returns a reader that spools its pages, and uses those of an interrupted run of the same source unless the last of them has changed.
    * @throws {SinkError} `E_SINK_PATH` if pages cannot be spooled; nothing was requested yet.
    * @throws {LeadstreamError} `E_RUN_LOCKED` if another run spools the same source.
    */
@@ -46,12 +44,12 @@ export class Spools {
     return (await this.#all()).map(({ folder }) => folder);
   }
 
-  /** Removes all pages; call it after publishing. */
+  /** Removes all pages, after publishing. */
   async remove(): Promise<void> {
     for (const spool of await this.#all()) await spool.remove();
   }
 
-  /** Keeps all pages for a resumed run, and closes the spools. */
+  /** Closes the spools, and keeps their pages. */
   async close(): Promise<void> {
     for (const spool of await this.#all()) await spool.close();
   }
@@ -68,7 +66,7 @@ export class Spools {
     return spool;
   }
 
-  /** Clears a spool whose last page has changed since, which makes it another list. If that page is damaged, the one before it is checked. */
+  /** Clears a spool if its last page has changed, so that it is another list. If that page is damaged, the one before it is checked. */
   async #check<T>(spool: Spool, reader: CollectionReader<T>, options: SpoolsOptions): Promise<void> {
     const last = spool.last();
     if (last === undefined) return;
@@ -113,7 +111,7 @@ function decoded<T>(reader: CollectionReader<T>, body: Uint8Array, counted: bool
   }
 }
 
-/** Page number for spooling a list without pages. */
+/** Page number for an unpaged list. */
 const wholeList = 0;
 
 function spooledReader<T extends Row>(reader: CollectionReader<T>, spool: Spool): CollectionReader<T> {
