@@ -9,7 +9,7 @@ import { pagedBatches } from './paged-source.js';
 
 /** The work of a blocking step, which takes all rows before it emits the first. */
 export interface Collector {
-  /** Takes the rows of a page; one call at a time. The memory it keeps is bounded by what the step declares. */
+  /** Takes the rows of a page; one call at a time. The step declares a bound of the memory that this keeps. */
   add(batch: RecordBatch, page: number): Promise<void>;
   /** Called once, after the last rows. */
   finish(): Promise<BatchReader>;
@@ -17,12 +17,12 @@ export interface Collector {
   close(): Promise<void>;
 }
 
-/** Returns rows batch by batch; an empty batch when there are no more. */
+/** Returns rows batch by batch; an empty batch at the end. */
 export interface BatchReader {
   next(): Promise<RecordBatch>;
 }
 
-/** Creates a step that must see all rows first. It releases each page once its rows are taken, and emits pages of its own. */
+/** Creates a step that takes all rows first. It releases each page when its rows are taken, and emits pages of its own. */
 export function blocking<In extends Row, Out extends Row>(
   { at, rejectsStored }: Pick<StepContext, 'at' | 'rejectsStored'>,
   open: () => Collector,

@@ -9,7 +9,7 @@ import { refuseEndless } from './stalled.js';
 /** The purpose of a read: what is written must be complete. */
 export type Purpose = 'reading' | 'writing';
 
-/** What a read is for. `hear` takes warnings of its steps, perhaps already on the channels of the process; returns whether it listens. */
+/** The purpose of a read. `hear` takes warnings of its steps, perhaps already on the process's channels, and returns whether it listens. */
 export interface ReadFor {
   readonly purpose: Purpose;
   hear?(warning: Warning, isPublished: boolean): boolean;
@@ -24,7 +24,7 @@ export interface RowSource {
   readonly key: readonly string[];
   /** Starts a read; nothing is requested before its pages are subscribed. */
   open(purpose: Purpose): OpenedSource;
-  /** Publishes a warning, to the channels too. @returns Whether anybody listens. */
+  /** Publishes a warning, also to the channels. @returns Whether anybody listens. */
   warn?(warning: Warning): boolean;
 }
 
@@ -32,13 +32,13 @@ export interface OpenedSource {
   readonly pages$: Observable<Page>;
   /** The undeclared columns of the rows so far. */
   undeclared(): readonly Column[];
-  /** What was found out about the list; complete when the pages have ended. `undefined` if nothing is checked. */
+  /** What was found out about the list, complete at the end of the pages; `undefined` if nothing is checked. */
   readonly consistency: Consistency | undefined;
   /** Whether its rows are known to be only part of a list. Default: they are complete. */
   readonly partial?: boolean;
 }
 
-/** The location of a problem in a step's configuration: keys and indexes from its value downwards. */
+/** The place of a problem in a step's configuration: keys and indexes from its value downwards. */
 export type ConfigPath = readonly (string | number)[];
 
 /** What is known when columns are followed through steps, before anything is read. */
@@ -47,13 +47,13 @@ export interface ColumnsContext extends Pick<RowSource, 'withheld'> {
   problem(path: ConfigPath, message: string, onKey?: boolean): void;
 }
 
-/** A step in a chain: what is known of an operator in addition to its effect on pages. */
+/** A step in a chain: what is known of an operator besides its effect on pages. */
 export interface StepNode<In = never, Out = unknown> {
   /** Name in messages, for example `select`. */
   readonly at: string;
   /** Returns the output columns; `undefined` if unknown. */
   columns(input: readonly Column[], context: ColumnsContext): readonly Column[] | undefined;
-  /** The output columns if the input columns are unknown. Default: unknown too. */
+  /** The output columns if the input columns are unknown. Default: unknown. */
   readonly made?: readonly Column[] | undefined;
   /** Whether it takes all rows before it emits the first. Default false. */
   readonly blocking?: boolean | undefined;
@@ -63,7 +63,7 @@ export interface StepNode<In = never, Out = unknown> {
 
 const nodes = new WeakMap<object, StepNode>();
 
-/** Pages that carry their read through operators, so that also the parts of one composed by `pipe` of RxJS are opened for it. */
+/** Pages that carry their read through operators, so that the parts of a `pipe` of RxJS are opened for it, too. */
 class PagesOfRead<T> extends Observable<T> {
   constructor(
     readonly read: ChainRead,
@@ -79,7 +79,6 @@ class PagesOfRead<T> extends Observable<T> {
   /* oxlint-enable typescript/no-deprecated */
 }
 
-/** Makes an operator carry its node. */
 export function withNode<In, Out>(step: Step<In, Out>, node: StepNode<In, Out>): Step<In, Out> {
   const known: Step<In, Out> = (pages$) => {
     if (!(pages$ instanceof PagesOfRead)) return step(pages$);
@@ -109,7 +108,6 @@ export function openedStep<In, Out>(node: StepNode<In, Out>, opened: (read: Chai
   return withNode(alone as Step<never, unknown> as Step<In, Out>, { ...node, opened });
 }
 
-/** A step of a chain, of a program or a file. */
 export interface ChainStep {
   readonly at: string;
   readonly blocking?: boolean | undefined;
@@ -121,12 +119,11 @@ export interface ChainStep {
 
 /** What a step did with the rows of a read. */
 export interface CountedStep {
-  /** Name of the step, for example `join`. */
   readonly at: string;
   readonly tally: Readonly<Tally>;
 }
 
-/** One read through a chain: the counts of its steps, how far each one read, their checks at the end, and where their warnings go. */
+/** A read through a chain: the counts of its steps, how far each read, their checks at the end, and where their warnings go. */
 export class ChainRead {
   readonly steps: CountedStep[] = [];
   readonly #passages: Passage[] = [];
@@ -147,7 +144,7 @@ export class ChainRead {
     return context;
   }
 
-  /** Passes a warning to the watchers of the connection and to this read, or to the process if nobody listens. */
+  /** Passes a warning to the connection's watchers and to this read, or to the process if nobody listens. */
   warn(warning: Warning): void {
     const heard = this.source.warn?.(warning);
     const overheard = this.hear(warning, heard !== undefined);
@@ -158,14 +155,13 @@ export class ChainRead {
     return this.wanted.hear?.(warning, isPublished) ?? false;
   }
 
-  /** Registers a check for the end of the read, even one that a later step brought about. An error that it throws ends the stream. */
+  /** Registers a check for the end of the read, even if a later step causes it. An error of it ends the stream. */
   atEnd(check: () => void): void {
     this.#checks.push(check);
   }
 
   /**
    * Opens steps behind one another. A failure at a row names the row, and a stream that can never end fails.
-   *
    * @param onPage Called with each page that leaves a step.
    */
   through(pages$: Observable<Page>, steps: readonly ChainStep[], onPage?: (page: Page, at: string) => void): Observable<Page> {
@@ -190,7 +186,7 @@ export class ChainRead {
     );
   }
 
-  /** The step that failed, or the source; `undefined` if none did. */
+  /** The step that failed, or the source; `undefined` for none. */
   get failedAt(): string | undefined {
     return this.#passages.find(({ outcome }) => outcome === 'failed')?.from;
   }
@@ -207,11 +203,11 @@ interface Taking {
   outcome: 'open' | 'whole' | 'left' | 'failed';
 }
 
-/** The pages that pass from one step to the next; tracks how far the most recent subscriber took them. */
+/** The pages between two steps; tracks how far the latest subscriber took them. */
 class Passage {
   #last: Taking | undefined;
 
-  /** @param counted Starts from zero when the stream is restarted after an unfinished subscription, as by `retry`. */
+  /** @param counted Starts from zero when the stream restarts after an unfinished subscription, as by `retry`. */
   constructor(
     readonly from: string,
     readonly isBlocking: boolean,
@@ -233,7 +229,7 @@ class Passage {
   }
 }
 
-/** Returns the steps of a program as a read opens them. An operator that is not leadstream's is called by its place. */
+/** Returns a program's steps as a read opens them. An operator that is not leadstream's is called by its place. */
 export function chainOf(steps: readonly Step[], source: RowSource): readonly ChainStep[] {
   return steps.map((step, index): ChainStep => {
     const node = nodes.get(step);
@@ -247,7 +243,7 @@ export function chainOf(steps: readonly Step[], source: RowSource): readonly Cha
   });
 }
 
-/** Returns the columns behind the steps of a program; `undefined` if unknown. @param problem Called with what is wrong with a step. */
+/** Returns the columns behind a program's steps; `undefined` if unknown. @param problem Called with what is wrong with a step. */
 export function columnsBehind(
   steps: readonly Step[],
   { columns: from, withheld }: Pick<RowSource, 'columns' | 'withheld'>,

@@ -14,18 +14,18 @@ export interface Fault {
   readonly index?: number | undefined;
 }
 
-/** What a step receives in addition to its arguments. */
+/** What a step receives besides its arguments. */
 export interface StepContext {
-  /** Name of the step in messages, for example `steps[1] derive`. */
+  /** Name in messages, for example `steps[1] derive`. */
   readonly at: string;
   readonly tally: Tally;
   /** Moves a row from the stream to the rejects. The step counts it in `tally.rejected`. */
   reject(row: Row, fault: Fault): void;
-  /** Resolves when the rows rejected so far are stored. A step that takes all rows first waits for it page by page, so that they do not pile up. */
+  /** Resolves when the rejects so far are stored. Steps that take all rows wait for it by page, so that rejects do not pile up. */
   readonly rejectsStored?: () => Promise<void>;
   /** Called by a step that needs no more rows: the source ends; pages that have left it still arrive. Default: the step ends the stream. */
   stop?(): void;
-  /** Emits once the output of the step is not needed: one that makes requests skips rows, counted as `beyondLimit`. Default: never. */
+  /** Emits when the step's output is no longer needed: a step that makes requests then skips rows, as `beyondLimit`. Default: never. */
   readonly stopped$?: Observable<unknown>;
 }
 
@@ -35,7 +35,7 @@ export type Tally = ReturnType<typeof emptyTally>;
 /** Creates an empty tally, with the counts in display order. */
 export function emptyTally() {
   return {
-    /** Rows that a condition removed. */
+    /** Rows that a condition dropped. */
     filtered: 0,
     /** Rows whose key had occurred before. */
     duplicates: 0,
@@ -61,7 +61,7 @@ export function emptyTally() {
 }
 
 /**
- * Creates the context of a step used on its own, in code. A rejected row fails the stream unless `reject` is overridden.
+ * Creates the context of a step that a program uses alone. A rejected row fails the stream unless `reject` is overridden.
  *
  * @example
  * const context = standalone('cast', { reject: (_row, fault) => void rejects.push(fault) });

@@ -5,8 +5,8 @@ import type { Page } from './page.js';
 
 /**
  * Passes every page to a writer, one at a time and in order, and releases it when the writer completes. Emits each page number after its
- * release. An error of the stream waits for the pages before it. An error of the writer ends the stream. So does a writer that never
- * completes, or a stream that never ends, once the process has nothing else left to do.
+ * release. An error of the stream waits for the pages before it; an error of the writer ends the stream. So does a writer that never
+ * completes, or a stream that never ends, once the process has nothing left to do.
  *
  * @throws {TypeError} By the stream, from RxJS, if the writer returns nothing to wait for.
  * @throws {LeadstreamError} `E_RUN_STALLED`, by the stream, for a writer or stream that never ends.

@@ -9,7 +9,7 @@ import { checkPage, type OpenedSource, type ReadFor } from './chain.js';
 const kinds = { name: filledText, original: filledText, type: oneOf(declaredTypes), cast: boolean, sensitivity: oneOf(sensitivities) };
 const list = listOf(object(kinds, Object.keys(kinds), 'open'), 1);
 
-/** Checks for the columns of rows given by a program: a list that is not empty, without repeated names. */
+/** Checks for a program's columns: a list that is not empty, without repeated names. */
 export const givenColumns: Check = (value, place) => {
   const wrong = list(value, place);
   if (wrong.length > 0) return wrong.slice(0, 1);
@@ -22,7 +22,7 @@ const argumentsCheck = object({ columns: givenColumns });
 /**
  * Creates a row stream from pages of another source.
  *
- * @param columns The columns of the rows. Default: unknown, in which case `writeTo` needs to be given them.
+ * @param columns The columns of the rows. Default: unknown, so that `writeTo` needs them.
  * @throws {StepError} `E_STEP_CONFIG` if the columns are invalid.
  *
  * @example

@@ -5,7 +5,7 @@ import { kindOf } from '../options/index.js';
 import { keep } from './lease.js';
 import { rowsOf, type Page } from './page.js';
 
-/** The form in which a stream of Node emits rows: `objects`, or bytes with a line of JSON for each row. */
+/** The form in which a Node stream emits rows: `objects`, or bytes with a line of JSON per row. */
 export type RowFormat = 'objects' | 'ndjson';
 
 /** Returns the rows of a stream of pages as a Node stream with backpressure. Destroying it unsubscribes. */
@@ -15,7 +15,7 @@ export function toReadable(pages$: Observable<Page<unknown>>, format: RowFormat)
 }
 
 /**
- * Iterates over the items of pages, at the pace of the consumer. Leaving the loop unsubscribes, even while a page is awaited. An error comes
+ * Iterates over the items of pages, at the consumer's pace. Leaving the loop unsubscribes, even while a page is awaited. An error comes
  * after the items before it.
  */
 export function iterate<T, I>(pages$: Observable<Page<T>>, itemsOf: (page: Page<T>) => readonly I[]): AsyncIterableIterator<I, undefined> {
@@ -59,7 +59,6 @@ class PageQueue<T> {
     return this.#held;
   }
 
-  /** Ends the read, and releases every page. */
   leave(): void {
     this.#finish({});
     this.#subscription?.unsubscribe();
@@ -90,13 +89,13 @@ class PageQueue<T> {
   }
 }
 
-/** Returns one text per page: a chunk for each row would cost more than the row. */
+/** Returns a text per page: a chunk per row would cost more than the row. */
 function linesOf({ number, rows }: Page<unknown>): readonly Uint8Array[] {
   if (rows.length === 0) return [];
   return [new TextEncoder().encode(rows.map((row, index) => `${jsonOf(row, `page ${number}: row ${index + 1}`)}\n`).join(''))];
 }
 
-/** Whole numbers have all their digits at any depth. A field that is `undefined` is left out, an item becomes `null`. */
+/** Whole numbers keep all digits at any depth. An `undefined` field is left out, an `undefined` item becomes `null`. */
 function jsonOf(value: unknown, at: string): string {
   if (typeof value === 'bigint') return String(value);
   if (isLost(value)) throw new StepError('E_STEP_VALUE', `${at} is ${kindOf(value)}, which JSON would lose; convert it with mapRows`);

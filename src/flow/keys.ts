@@ -4,19 +4,17 @@ import { digestOf } from '../vector/index.js';
 /** Words of an entry: three of digest, one of value. */
 const wordsOfEntry = 4;
 
-/** Maximum load factor of a segment. */
 const fullest = 0.75;
 
 /** What was known of a key: nothing, the same content, or other content. */
 export type Seen = 'new' | 'same' | 'changed';
 
 /**
- * Many texts in 16 bytes each, plus spare capacity: at most 32. For each text it stores a 96-bit digest, and a word: a number, or a digest of
- * its content. Among a billion texts the chance of a single collision is below 10^-11, and since every table has its own secret, collisions
- * cannot be crafted. The number of entries is unlimited, unlike in `Map` and `Set`, which end at 2^24.
- *
- * The entries are in 256 segments that grow independently, by half, when three quarters full. So the load stays between 0.5 and 0.75, and
- * growing holds only one segment twice. A segment is created with its first text.
+ * Many texts in 16 bytes each, plus spare capacity: at most 32. For each text it stores a 96-bit digest, and a word: a number, or a digest
+ * of its content. Among a billion texts, the chance of a collision is below 10^-11; as every table has its own secret, collisions cannot be
+ * crafted. The number of entries is unlimited, unlike in `Map` and `Set`, which end at 2^24. The entries are in 256 segments that grow
+ * independently, by half, when three quarters full: the load stays between 0.5 and 0.75, and growing holds only one segment twice. Its
+ * first text creates a segment.
  */
 export class KeyMap {
   readonly #segments = Array.from({ length: 256 }, (): Segment | undefined => undefined);
@@ -60,7 +58,7 @@ export class KeyMap {
     return this.#find(text) ? this.#value : -1;
   }
 
-  /** Returns the number of a text, or -1 for a new one, which is added. `put` then sets its number. */
+  /** Returns the number of a text; -1 for a new one, which is added, and whose number `put` then sets. */
   open(text: string): number {
     return this.add(text) ? -1 : this.#value;
   }
@@ -74,7 +72,7 @@ export class KeyMap {
     for (const entry of this.entries()) entry[3] = valueOf(entry[3] ?? 0);
   }
 
-  /** Adds a text with its content. The first content is kept. */
+  /** Adds a text with its content. The first content stays. */
   see(text: string, content: readonly unknown[]): Seen {
     return this.#seen(this.add(text), digestOf(content));
   }
@@ -107,7 +105,6 @@ export class KeyMap {
     }
   }
 
-  /** Adds the entries of a map with the same seed. */
   restore(entries: Uint32Array): void {
     for (let i = 0; i + wordsOfEntry <= entries.length; i += wordsOfEntry) {
       this.#digest.set(entries.subarray(i, i + 3));

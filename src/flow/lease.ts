@@ -7,12 +7,12 @@ import { failWhenDry } from './stalled.js';
 const origins = new WeakMap<Lease, Lease>();
 const kept = new WeakSet<Lease>();
 
-/** Keeps a page beyond the call that delivered it; the caller must then release it. Call this within that call. */
+/** Keeps a page beyond the call that delivered it, within which this must be called; the caller must then release it. */
 export function keep({ lease }: Page<unknown>): void {
   for (let each: Lease | undefined = lease; each; each = origins.get(each)) kept.add(each);
 }
 
-/** Releases each page that nothing kept by the time `next` returns, for operators without leases; what these queue is not bounded. */
+/** Releases each page that nothing kept when `next` returns, for operators without leases, whose queues are not bounded. */
 export function handOver<T>(): MonoTypeOperatorFunction<Page<T>> {
   return handling((page, subscriber) => {
     const { lease } = page;
@@ -54,10 +54,9 @@ export class Drain {
 }
 
 /**
- * Passes an error on only after every page emitted before it was released, or can no longer be. In RxJS errors overtake data: when one
- * arrives, a queueing operator downstream drops its buffered pages and abandons the write in progress. Completion does not overtake.
- * Also fails a stream with `E_RUN_STALLED` when nothing can release its pages any more, but never because a consumer takes long.
- *
+ * Passes an error on only after every page emitted before was released, or can no longer be. In RxJS, errors overtake data: when one
+ * arrives, a queueing operator downstream drops its buffered pages and abandons the current write. Completion does not overtake. Fails a
+ * stream with `E_RUN_STALLED` when nothing can release its pages any more, but never because a consumer takes long.
  * @param what What the pages are of, for the message.
  */
 export function untilReleased<T>(what: string): MonoTypeOperatorFunction<Page<T>> {

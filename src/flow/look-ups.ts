@@ -1,6 +1,6 @@
 import { concat, defer, from, ignoreElements, mergeMap, of, shareReplay, tap, type Observable } from 'rxjs';
 
-/** Caches the last `most` look-ups by text, also while in progress; no failures. One that nothing waits for any more is unsubscribed. */
+/** Caches the last `most` look-ups by text, also while in progress, but no failures. One that nothing awaits is unsubscribed. */
 export class LookupCache<V> {
   /** Most recently requested last. */
   readonly #recent = new Map<string, Observable<V>>();
@@ -25,7 +25,7 @@ export class LookupCache<V> {
   }
 }
 
-/** Makes a request for each item, of which each emits one value, and emits all results as one list, in the order of the items. */
+/** Makes a request per item, each of which emits one value, and emits all results as one list, in the order of the items. */
 export function gather<T, R>(items: readonly T[], find: (item: T) => Observable<R>, concurrency: number): Observable<readonly R[]> {
   return defer(() => {
     const found: R[] = [];

@@ -7,14 +7,15 @@ import { madeRows, refusedRow, type MadeOptions } from './row-function.js';
 import { withNode } from './chain.js';
 import { reorder, type Page, type Step } from './page.js';
 
-/** A page, or the failure that takes its place until its turn comes. */
+/** A page, or the failure in its place. */
 type Outcome<T> = { readonly page: Page<T> } | { readonly failure: unknown };
 
 const argumentsCheck = object({ concurrency: number({ whole: true, min: 1 }) }, ['concurrency']);
 
 /**
- * Applies an asynchronous function to pages, at most `concurrency` at a time, with results in page order. Pages that wait for their turn hold
- * their leases, so they are bounded by the source's window. Unsubscribing aborts the work in progress. An error waits for the pages before it.
+ * Applies an asynchronous function to pages, at most `concurrency` at a time, with results in page order. Pages that wait for their turn
+ * hold their leases, so they are bounded by the source's window. Unsubscribing aborts the work in progress. An error waits for the pages
+ * before it.
  *
  * @param project Emits the new rows of a page, once; `signal` is aborted on unsubscribe.
  * @param concurrency Pages processed at a time, at least 1.
@@ -66,7 +67,7 @@ function checkRows(rows: unknown, { number }: Page<unknown>): void {
   throw new StepError('E_STEP_FUNCTION', `mapAsync: the function returned ${kindOf(rows)} for page ${number}; ${remedy}`);
 }
 
-/** Applies an asynchronous function to whole pages; the consumer releases them. @param project Emits the replacement of a page, once. */
+/** Applies an asynchronous function to whole pages, which the consumer releases. @param project Emits the replacement of a page, once. */
 export function mapPagesAsync<T, U>(
   project: (page: Page<T>, signal: AbortSignal) => ObservableInput<Page<U>>,
   concurrency: number,
@@ -74,9 +75,8 @@ export function mapPagesAsync<T, U>(
 ): Step<T, U> {
   return (pages$) =>
     new Observable((subscriber) => {
-      /** Numbers of the pages that are with the function. */
       const underWay = new Set<number>();
-      /** The first failure. While it waits for pages that never arrive, it is more informative than their absence. */
+      /** The first failure. While it waits for pages that never arrive, it says more than their absence. */
       let first: unknown;
       const failed = (failure: unknown): Outcome<U> => {
         first ??= failure;

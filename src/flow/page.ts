@@ -4,14 +4,14 @@ import { kindOf } from '../options/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 
 /**
- * The right of a page to be in memory, of which a source hands out at most `window`. The consumer releases it once the rows are stored.
- * Releasing twice has no effect, and a page that no operator of leadstream takes is released once delivered.
+ * The right of a page to be in memory; a source hands out at most `window`. The consumer releases it when the rows are stored. Releasing
+ * twice has no effect, and a page that no operator of leadstream takes is released once delivered.
  */
 export interface Lease {
   release(): void;
 }
 
-/** The unit that travels through a chain: some rows of one page of the service, in order. `number` is 1-based. */
+/** The unit of a chain: some rows of one page of the service, in order. `number` is 1-based. */
 export interface Page<T = Row> {
   readonly number: number;
   /**
@@ -22,7 +22,7 @@ export interface Page<T = Row> {
   readonly lease: Lease;
 }
 
-/** One step of a chain: pages in, pages out, one for one, in order and with their leases. It may end before its input does. */
+/** A step of a chain: pages in, pages out, one for one, in order, with their leases. It may end before its input does. */
 export type Step<In = Row, Out = Row> = OperatorFunction<Page<In>, Page<Out>>;
 
 /** An operator that leaves items to a function; errors and the end pass. */
@@ -37,7 +37,7 @@ export function handling<In, Out>(next: (item: In, subscriber: Subscriber<Out>) 
     );
 }
 
-/** Puts items back into the order of their numbers. It buffers items that arrive early, which the window bounds. */
+/** Puts items into the order of their numbers, and buffers early ones, which the window bounds. */
 export function reorder<T extends { readonly number: number }>(first: number): MonoTypeOperatorFunction<T> {
   return (source$) =>
     defer(() => {
@@ -55,7 +55,7 @@ export function reorder<T extends { readonly number: number }>(first: number): M
     });
 }
 
-/** A columnar page. A copy by `...` is a page of rows, so that its rows may be replaced: a batch never represents rows other than its own. */
+/** A columnar page. A copy by `...` is a page of rows, so that these may be replaced: a batch never represents rows other than its own. */
 class BatchPage<T> implements Page<T> {
   declare readonly rows: readonly T[];
   readonly #batch: RecordBatch;
@@ -110,7 +110,7 @@ export function withLease<T>(page: Page<T>, lease: Lease): Page<T> {
   return isBatchPage(page) ? pageOf(page.number, page.batch, lease) : { number: page.number, rows: page.rows, lease };
 }
 
-/** Returns the rows of a page for another reader, unaffected by what others did to the dates of its rows. */
+/** Returns a page's rows for another reader, unaffected by what others did to their dates. */
 export function rowsOf<T>(page: Page<T>): readonly T[] {
   // The rows of the batch are those of the page, whatever their type.
   return isBatchPage(page) ? (page.batch.rows() as readonly never[]) : page.rows;

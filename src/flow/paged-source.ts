@@ -6,7 +6,6 @@ import type { RecordBatch } from '../vector/index.js';
 import { untilReleased } from './lease.js';
 import { handling, pageOf, reorder, type Lease, type Page } from './page.js';
 
-/** The place where a list seems to end. */
 export interface ListEnd {
   /** Number of the first page without rows. */
   readonly page: number;
@@ -22,14 +21,14 @@ interface PagedOptions {
   /** Requests in flight at a time, at most `window`. Default 4. */
   readonly concurrency?: number | undefined;
   readonly firstPage: number;
-  /** Checks whether the list has really ended, and emits the number of the page to continue with if it has not. */
+  /** Checks whether the list has really ended, and otherwise emits the page to continue with. */
   readonly confirmEnd: (end: ListEnd) => Observable<number | undefined>;
 }
 
 /**
- * Reads a list in page order, with several requests in flight and never more than `window` pages outstanding: each of `concurrency` chains
- * of `expand` reads every n-th page. An empty page suggests that the list has ended there; this is checked after the requests already sent
- * have been answered. A failure is reported after every earlier page was released. Unsubscribing unsubscribes the requests in flight.
+ * Reads a list in page order, with several requests in flight and at most `window` pages outstanding: each of `concurrency` chains of
+ * `expand` reads every n-th page. An empty page suggests an end, which is checked after the answers to requests already sent. A failure is
+ * reported after every earlier page was released. Unsubscribing unsubscribes the requests in flight.
  */
 export function pagedBatches<T extends Row>(
   fetch: (page: number) => Observable<RecordBatch>,
@@ -54,7 +53,7 @@ type Slot = { readonly number: number } & ({ readonly batch: RecordBatch } | { r
 class Stretch<T extends Row> {
   readonly #withRows: number[] = [];
   #firstEmpty = Infinity;
-  /** Where its first page is among all emitted ones. */
+  /** The place of its first page among all emitted ones. */
   readonly #place: number;
 
   constructor(
@@ -117,8 +116,8 @@ function hasRows(slot: Slot): slot is { readonly number: number; readonly batch:
 }
 
 /**
- * Keeps pages inside a sliding window of places, counted from 0 in the order of the list: the page at place `n` may be fetched once every
- * page up to `n - size` was released. By order of request, later pages could hold every place while the next in order starves.
+ * Keeps pages inside a sliding window of places, counted from 0 in list order: the page at place `n` may be fetched when every page up to
+ * `n - size` was released. By order of request, later pages could hold every place while the next in order starves.
  */
 class LeaseWindow {
   /** Lowest place not yet released. */

@@ -4,8 +4,8 @@ import type { Page, Step } from './page.js';
 import { refuseEndless } from './stalled.js';
 
 /**
- * Reads another stream to the end while the first pages of the main one arrive, then runs a step with the result, which stays in memory.
- * Pages of the main stream wait until then; their number is bounded by its window.
+ * Reads another stream to the end while the first pages of the main one wait, bounded by its window. Then runs a step with the result,
+ * which stays in memory.
  */
 export function preload<Other, Kept, In, Out>(
   at: string,

@@ -12,23 +12,23 @@ export interface RowPlace {
   readonly row: unknown;
 }
 
-/** What is known about the rows that arrive at a step or sink: the columns of the collection that identify a row, and all columns. */
+/** What is known about the rows that arrive at a step or sink: the columns that identify a row, and all columns. */
 export interface KnownRows {
   readonly key: readonly string[];
   readonly columns: readonly Column[];
 }
 
-/** Failures at a row, whose messages may be rebuilt once the row's key is known. */
+/** Failures at a row, whose messages are rebuilt when the row's key is known. */
 const failures = new WeakMap<object, { readonly place: RowPlace; make(row: string): LeadstreamError }>();
 
-/** Creates a failure at one row from a description of the row, like `row 3 of page 7`, and again if the row's key becomes known. */
+/** Creates a failure at a row from its description, like `row 3 of page 7`, and again when the row's key becomes known. */
 export function failureAt<E extends LeadstreamError>(place: RowPlace, make: (row: string) => E): E {
   const failure = make(positionOf(place));
   failures.set(failure, { place, make });
   return failure;
 }
 
-/** Returns a failure with the row's key, if what is known at the step of that name says enough. Later calls leave the failure unchanged. */
+/** Returns a failure with the row's key, if the step of that name knows enough. Later calls leave the failure unchanged. */
 export function namingRow(failure: unknown, known: (at: string) => KnownRows | undefined): unknown {
   const failed = typeof failure === 'object' && failure !== null ? failures.get(failure) : undefined;
   if (failed === undefined || !(failure instanceof Error)) return failure;
@@ -39,7 +39,7 @@ export function namingRow(failure: unknown, known: (at: string) => KnownRows | u
   return key === undefined ? failure : withDiscreetMessage(make(`the row with ${key} (${positionOf(place)})`), failure.message);
 }
 
-/** Adds the row's key to an error of the step `at` that ends a stream. */
+/** Adds the row's key to the error of the step `at` that ends a stream. */
 export function namingRows<T>(at: string | undefined, known: () => KnownRows | undefined): MonoTypeOperatorFunction<Page<T>> {
   return catchError((failure: unknown) => throwError(() => namingRow(failure, (where) => (where === at ? known() : undefined))));
 }

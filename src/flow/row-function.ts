@@ -10,7 +10,7 @@ interface FunctionPlace extends RowPlace {
   readonly who: string;
 }
 
-/** What a function did wrong, as text to follow `the function`, and what to do instead. */
+/** What a function did wrong, following `the function`, and the remedy. */
 export interface Refused {
   readonly what: string;
   readonly remedy?: string;
@@ -59,7 +59,7 @@ export function refusedPromise(result: unknown): Refused | undefined {
     : undefined;
 }
 
-/** Refuses anything but a boolean from a condition: a promise or a text is true, even `no`, and the value of a misspelled field is false, for all rows. */
+/** Refuses anything but a boolean: a promise or a text (even `no`) is true, and the value of a misspelled field is false, for all rows. */
 export function refusedCondition(result: unknown): Refused | undefined {
   if (typeof result === 'boolean') return undefined;
   const remedy = "a condition must return true or false, like lead.lead_status === 'sold'";
@@ -78,14 +78,14 @@ type TypeFor<V> = { [T in DeclaredType]: NonNullable<V> extends ValueOf[T] ? T :
 
 type Declared<T extends DeclaredType> = T | { readonly type: T; readonly sensitivity?: Sensitivity | undefined };
 
-/** The columns of rows that a function creates: the type by name, with an optional sensitivity. */
+/** The columns of rows that a function creates: type by name, with an optional sensitivity. */
 export type MadeColumns<U> = { readonly [K in keyof U & string]-?: Declared<TypeFor<U[K]>> };
 
 /** What is declared about the rows that a function creates. */
 export interface MadeOptions<U> {
   /**
-   * All the columns of the rows, for steps and `writeTo`. `undefined` and missing fields count as `null`. Default: unknown. The default
-   * sensitivity is that of the most sensitive input column, or `personal` if these are unknown.
+   * All columns of the rows, for steps and `writeTo`. `undefined` and missing fields count as `null`. Default: unknown. Default
+   * sensitivity: the strictest of the input, or `personal` if that is unknown.
    */
   readonly columns?: MadeColumns<U> | undefined;
 }
@@ -112,7 +112,7 @@ function typeOf(declared: NamedColumns[string]): DeclaredType {
   return typeof declared === 'string' ? declared : declared.type;
 }
 
-/** Returns the columns as declared. @param sensitivity That of columns without one of their own. */
+/** Returns the declared columns. @param sensitivity Of columns without one. */
 export function columnsNamed(columns: NamedColumns, sensitivity: Sensitivity): readonly Column[] {
   return Object.entries(columns).map(([name, one]) => ({
     ...{ name, original: name, type: typeOf(one), cast: true },
@@ -120,7 +120,7 @@ export function columnsNamed(columns: NamedColumns, sensitivity: Sensitivity): r
   }));
 }
 
-/** The values of declared columns, taken from the rows that a function returns. What happens to a row afterwards has no effect on them. */
+/** The values of declared columns in the rows that a function returns, which later changes to a row do not affect. */
 export class DeclaredValues {
   readonly #columns: readonly { readonly name: string; readonly type: DeclaredType; readonly values: Value[] }[];
 
@@ -128,7 +128,7 @@ export class DeclaredValues {
     this.#columns = Object.entries(columns).map(([name, declared]) => ({ name, type: typeOf(declared), values: [] }));
   }
 
-  /** Takes the values of a row; inherited properties do not count as fields. @returns What is wrong with one of them. */
+  /** Takes the values of a row, without inherited properties. @returns What is wrong with one of them. */
   take(row: Row): Refused | undefined {
     for (const { name, type, values } of this.#columns) {
       const value = (fieldOf(row, name) ?? null) as Value;
@@ -149,7 +149,7 @@ export class DeclaredValues {
 
 const madeOptions = object({ columns: declaredColumns });
 
-/** Returns what is known in a chain of a step that creates rows, and a function that begins a page. @throws {StepError} `E_STEP_CONFIG`. */
+/** Returns what a chain knows of a step that creates rows, and a function that begins a page. @throws {StepError} `E_STEP_CONFIG`. */
 export function madeRows<U>(at: string, options: MadeOptions<U>) {
   checkGiven(at, madeOptions, options);
   const columns: NamedColumns | undefined = options.columns;
@@ -180,7 +180,7 @@ class MadePage<U> {
     return this.#values.take(row);
   }
 
-  /** Returns the page, in place of another one. */
+  /** Returns the page that takes another one's place. */
   done(page: Page<unknown>): Page<U> {
     if (this.columns === undefined) return withRows(page, this.#rows);
     return withBatch(page, new RecordBatch(this.#rows.length, new Map(this.#values.columns())));

@@ -9,7 +9,7 @@ import { isBatchPage, pageOf, rowsOf, type Page, type Step } from './page.js';
 
 /** How long cached rows may be used. */
 export interface CacheOptions {
-  /** Time from the start of a read after which the next subscriber starts another one, in milliseconds; may be `Infinity`. */
+  /** Milliseconds from the start of a read after which the next subscriber starts another; may be `Infinity`. */
   readonly maxAgeMs: number;
 }
 
@@ -38,9 +38,9 @@ export interface OpenedStream<T> extends Pick<RowSource, 'key'> {
  */
 export class RowStream<T> implements AsyncIterable<T> {
   /**
-   * The pages, for operators on pages. A page is released when `next` returns, unless `mapAsync`, `deliver`, `writeTo`, a loop or a step took
-   * it in that call; these slow the source down to their own pace. An operator that queues (`concatMap`, …) works, but its queue is not
-   * bounded by `window`. `retry` and `repeat` read again from the first page.
+   * The pages, for operators on pages. A page is released when `next` returns, unless `mapAsync`, `deliver`, `writeTo`, a loop or a step
+   * took it in that call; these slow the source down to their own pace. An operator that queues (`concatMap`, …) works, but its queue is
+   * not bounded by `window`. `retry` and `repeat` read again from the first page.
    */
   readonly pages$: Observable<Page<T>>;
   /** The rows, pushed as fast as the service sends them. For work that takes time use `for await`, or `pages$` with `deliver`. */
@@ -105,9 +105,11 @@ export class RowStream<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Applies up to twelve steps to the rows: `filter`, `select`, `join`, `derive`, …, and any operator on pages. More follow by another `pipe`.
+   * Applies up to twelve steps to the rows: `filter`, `select`, `join`, `derive`, …, and any operator on pages. More follow by another
+   * `pipe`.
    *
-   * @throws {StepError} `E_STEP_CONFIG`, synchronously, for a step that names fields which the rows do not have, as far as columns are known.
+   * @throws {StepError} `E_STEP_CONFIG`, synchronously, for a step that names fields which the rows do not have, as far as columns are
+   * known.
    *
    * @example
    * service.leads.pipe(
@@ -214,7 +216,7 @@ function elapsed(ms: number): Observable<void> {
   });
 }
 
-/** Returns a page that nobody else can change. It stays in memory regardless of consumers, so it does not use a window. */
+/** Returns a page that nobody else can change. It stays in memory regardless of consumers, so it needs no window. */
 function ownPage<T>(page: Page<T>): Page<T> {
   const lease = { release: () => {} };
   return isBatchPage(page) ? pageOf(page.number, page.batch, lease) : { number: page.number, rows: page.rows.map(copyOf), lease };

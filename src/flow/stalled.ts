@@ -1,10 +1,10 @@
 import { firstValueFrom, from, Observable, type MonoTypeOperatorFunction, type Subscriber } from 'rxjs';
 import { LeadstreamError } from '../core/index.js';
 
-/** What may wait when nothing can happen any more, most informative first. */
+/** What may wait when nothing can happen any more, the most informative first. */
 const kinds = ['failures', 'calls', 'stalls', 'ends'] as const;
 
-/** A wait to end. `fail` ends it with a failure, and returns whether it did. */
+/** A wait. `fail` ends it with a failure, and returns whether it did. */
 interface Wait {
   readonly kind: (typeof kinds)[number];
   fail(): boolean;
@@ -13,9 +13,8 @@ interface Wait {
 const waiting = new Set<Wait>();
 
 /**
- * Fails a stream when the process would exit because its event loop is empty: whatever is still waiting would wait forever. Anything
- * active has a timer, socket or file, and is left alone, however slow it is; so is a program that stays alive for other reasons.
- *
+ * Fails a stream when the process would exit because its event loop is empty: whatever still waits would wait forever. Anything active,
+ * however slow, has a timer, socket or file, and is left alone; so is a program that stays alive for other reasons.
  * @param failure Returns the error; `undefined` if this stream does not wait.
  */
 export function failWhenDry<T>(subscriber: Subscriber<T>, kind: Wait['kind'], failure: () => unknown): void {
@@ -33,7 +32,7 @@ export function failWhenDry<T>(subscriber: Subscriber<T>, kind: Wait['kind'], fa
   });
 }
 
-/** Ending one wait can end others, or give them something to wait for: these are called when the event loop is empty again. */
+/** The end of a wait can end others, or give them something to wait for: these are called when the event loop is empty again. */
 function failOne(): void {
   // Earlier waits depend on later ones.
   const latest = [...waiting].reverse();
@@ -50,7 +49,7 @@ export function unlessDry<T>(work: PromiseLike<T>, what: string, kind: 'calls' |
   return firstValueFrom(from(work).pipe(refuseEndless(() => `${what} never settles`, kind)));
 }
 
-/** Fails a stream with `E_RUN_STALLED` if it can never end. Otherwise the program would exit silently, with only the rows so far. */
+/** Fails a stream with `E_RUN_STALLED` if it can never end. The program would exit silently, with only the rows so far. */
 export function refuseEndless<T>(what: () => string, kind: 'calls' | 'ends' = 'ends'): MonoTypeOperatorFunction<T> {
   return (stream$) =>
     new Observable((subscriber) => {

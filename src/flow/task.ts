@@ -3,7 +3,7 @@ import { last, Observable } from 'rxjs';
 /** Waits for the last value of a stream; it never settles once the task is unsubscribed. */
 export type Ask = <V>(source$: Observable<V>) => Promise<V>;
 
-/** Runs an async function as a stream of its result. Unsubscribing also unsubscribes what it waits for, and it never resumes. */
+/** Runs an async function as a stream of its result. Unsubscribing also unsubscribes what it awaits, and it never resumes. */
 export function task<T>(work: (ask: Ask) => Promise<T>): Observable<T> {
   return new Observable((subscriber) => {
     const ask: Ask = (source$) =>
