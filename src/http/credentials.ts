@@ -9,18 +9,17 @@ export type Credentials =
 
 /** How a field of credentials is checked and protected. */
 export interface CredentialField {
-  /** A `secret` is a key: texts are searched for it. A `withheld` value is only never printed or written. `plain`: no credential. */
+  /** A `secret` is a key, which texts are searched for. A `withheld` value is only never printed or written. `plain`: no credential. */
   readonly privacy: 'secret' | 'withheld' | 'plain';
-  /** Describes what is wrong with a value, in words that follow the name of the field and do not reveal the value. */
+  /** Describes what is wrong with a value, following the field's name, without the value. */
   readonly problem: (value: string) => string | undefined;
 }
 
-/** Everything about a form: the schema of files, checks, redaction, accounts, what doctor tries, and all messages follow from it. */
+/** All about a form: the schema of files, checks, redaction, accounts, doctor's attempts, and all messages follow from it. */
 export interface CredentialForm {
-  /** Its name in the reference. */
   readonly summary: string;
   readonly fields: Readonly<Record<string, CredentialField>>;
-  /** The headers that carry the credentials, from their values by name. Default: the query does, each field under its own name. */
+  /** Headers with the credentials, from their values by name. Default: none, and the query has each field under its own name. */
   readonly headers?: (values: Readonly<Record<string, string>>) => Readonly<Record<string, string>>;
 }
 
@@ -38,7 +37,7 @@ const headerName: CredentialField = {
   problem: (name) => (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) ? undefined : 'is not a valid header name'),
 };
 
-/** All forms, those of the service first, which are sent in the query. To add a form, add a type above and an entry here. */
+/** All forms, the service's own first, which are sent in the query. A new form needs a type above and an entry here. */
 export const credentialForms: readonly CredentialForm[] = [
   { summary: 'rest_api_key', fields: { rest_api_key: key } },
   { summary: 'authorized_uid and authorized_rest_api_key', fields: { authorized_uid: user, authorized_rest_api_key: key } },
@@ -58,13 +57,13 @@ export const credentialParameters: readonly string[] = credentialForms.flatMap((
   headers === undefined ? Object.keys(fields) : [],
 );
 
-/** Returns the privacy of a value by its path below `auth`. A value that belongs to no form may be a misplaced key, so it counts as one. */
+/** Returns the privacy of a value by its path below `auth`. A value of no form may be a misplaced key, so it counts as one. */
 export function privacyAt(path: readonly PropertyKey[]): CredentialField['privacy'] {
   const fields = new Map(credentialForms.flatMap((form) => Object.entries(form.fields)));
   return fields.get(path.map(String).join('.'))?.privacy ?? 'secret';
 }
 
-/** Returns what a request contains of credentials: parameters of its query, or headers. */
+/** Returns the credentials in a request: parameters of its query, or headers. */
 export function sentOf(credentials: Credentials): Readonly<Record<'query' | 'headers', Readonly<Record<string, string>>>> {
   const { headers, values } = placed(credentials);
   return headers === undefined ? { query: values, headers: {} } : { query: {}, headers: headers(values) };
@@ -77,8 +76,8 @@ export function accountOf(credentials: Credentials): Readonly<Record<string, str
 }
 
 /**
- * Returns the key, the only value that texts are searched for: the user id, which may be a small number, is withheld by its places instead.
- * `problem`: it is too short, or has quotes or white space around it that came from where it is stored.
+ * Returns the key, the only value that texts are searched for: the user id, possibly a small number, is withheld by its places. `problem`:
+ * the key is too short, or has quotes or white space around it from where it is stored.
  */
 export function secretKeyOf(credentials: Credentials) {
   const { fields, values } = placed(credentials);
@@ -88,10 +87,10 @@ export function secretKeyOf(credentials: Credentials) {
   return { field, value, problem: problem(value) };
 }
 
-/** Describes what is wrong with the credentials that a program gives, in words that follow their name and reveal no value. */
+/** Describes what is wrong with a program's credentials, following their name, without a value. */
 export function credentialsProblem(auth: unknown): string | undefined {
   const found = formOf(auth);
-  // A name that is no field could be the key itself, so none is shown.
+  // An unknown name could be the key itself, so none is shown.
   if (found === undefined) return mustHaveForm;
   const problems = Object.entries(found.fields).map(([name, field]) => {
     const problem = field.problem(found.values[name] ?? '');
@@ -103,7 +102,7 @@ export function credentialsProblem(auth: unknown): string | undefined {
 const forms = credentialForms.map(({ fields }) => `{ ${Object.keys(fields).join(', ')} }`);
 export const mustHaveForm = `must be ${forms.join(' or ')}, all texts`;
 
-/** Returns the form of credentials, and their values by name; `undefined` for a value of no form. */
+/** Returns the form of credentials, and their values by name; `undefined` if there is no such form. */
 function formOf(auth: unknown): (CredentialForm & { readonly values: Readonly<Record<string, string>> }) | undefined {
   if (typeof auth !== 'object' || auth === null) return undefined;
   const given = Object.entries(auth).filter(([, value]) => value !== undefined);
@@ -121,7 +120,7 @@ function placed(credentials: Credentials) {
   return found;
 }
 
-/** A short key would be found in other words; a key with anything around it would be refused by the service, for an unclear reason. */
+/** A short key would be found in other words, and the service would refuse one with anything around it, for an unclear reason. */
 function wrongKey(value: string): string | undefined {
   if (value.length < minSecretLength) return `is shorter than ${minSecretLength} characters, so it cannot be a key; check where it is set`;
   if (value.trim() !== value) return 'has white space or a line break around it; check where it is set';

@@ -1,12 +1,11 @@
 import { Observable, timer, type SchedulerLike, type Subscription } from 'rxjs';
 import { maxTimerMs } from '../options/index.js';
 
-/** How late a timer may fire on a busy machine, in milliseconds. */
+/** Milliseconds that a timer may be late on a busy machine. */
 const lateMs = 20;
 
-/** Queues the requests to a service for all its clients. Times are in milliseconds of its clock. */
+/** Queues the requests of all clients of a service. Times are in milliseconds of its clock. */
 export class RateLimiter {
-  /** In the order of their turns. */
   readonly #waiting = new Set<{ readonly intervalMs: number; readonly start: () => void }>();
   #nextStart = 0;
   #pausedUntil = 0;
@@ -15,7 +14,7 @@ export class RateLimiter {
   /** @param scheduler Clock and timer. Default: a clock that never goes back. */
   constructor(private readonly scheduler?: SchedulerLike) {}
 
-  /** Emits once, when its turn has come. Unsubscribing before that passes the turn on. */
+  /** Emits once, when its turn has come. Unsubscribing before passes the turn on. */
   turn$(intervalMs: number): Observable<void> {
     return new Observable((subscriber) => {
       const waiting = { intervalMs, start: () => (subscriber.next(), subscriber.complete()) };
@@ -28,7 +27,7 @@ export class RateLimiter {
     });
   }
 
-  /** Holds every request that has not started for some time from now, because the service asked for it. */
+  /** Holds requests that have not started for some time from now, because the service asked for it. */
   pause(delayMs: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#now() + delayMs);
   }
@@ -46,7 +45,7 @@ export class RateLimiter {
         return;
       }
       this.#waiting.delete(waiting);
-      // A late timer does not slow the requests after it, unless it was so late that they would follow too closely.
+      // A late timer does not slow later requests, unless it was so late that they would follow too closely.
       this.#nextStart = Math.max(start, now - Math.max(waiting.intervalMs / 2, lateMs)) + waiting.intervalMs;
       waiting.start();
     }

@@ -13,20 +13,20 @@ export function proxyProblem(proxy: unknown): string | undefined {
     decodeURIComponent(username + password);
     if (/^https?:$/.test(protocol) && /^\/?$/.test(pathname) && search === '' && hash === '') return undefined;
   } catch {
-    // It is no address.
+    // Not an address.
   }
   return 'must be the address of an HTTP proxy, like http://proxy.example:3128, with % in its user and password written as %25';
 }
 
-/** The address of the proxy that an environment names for a service, or what is wrong with it, with its variable and none of its value. */
+/** The proxy that an environment names for a service, or what is wrong with it, by its variable without the value. */
 export interface ProxyIn {
   readonly proxy?: string;
   readonly problem?: string;
-  /** Entries of `NO_PROXY` that are not understood, so that requests may take a proxy that they should not. */
+  /** Invalid entries of `NO_PROXY`, because of which requests may use a proxy that they should not. */
   readonly warning?: Warning;
 }
 
-/** Returns the proxy of an environment, unless `NO_PROXY` contains the host of the service. Names in lower case take precedence. */
+/** Returns the proxy of an environment, unless `NO_PROXY` has the service's host. Lower-case names take precedence. */
 export function proxyIn(baseUrl: string, env: Readonly<Record<string, string | undefined>>): ProxyIn {
   // A wrong base URL is reported elsewhere.
   if (!URL.canParse(baseUrl)) return {};
@@ -46,13 +46,13 @@ export function proxyIn(baseUrl: string, env: Readonly<Record<string, string | u
   const proxy = given.includes('://') ? given : `http://${given}`;
   const fault = proxyProblem(proxy);
   if (fault !== undefined) return { problem: `the environment variable ${name} ${fault}` };
-  // What has an @ may contain a password.
+  // An entry with an @ may contain a password.
   const unclear = entries.flatMap((entry, index) => (verdicts[index] === undefined ? entry.replace(/^.*@.*$/, '…@…') : []));
   const message = `NO_PROXY has invalid entries (${unclear.join(', ')}), so requests to ${host} use the proxy`;
   return { proxy, ...(unclear.length > 0 && { warning: { code: 'W_SOURCE_PROXY', message } }) };
 }
 
-/** Returns the given proxy, or that of the environment of the process. @throws {SourceError} `E_SOURCE_CONFIG` if that is invalid. */
+/** Returns the given proxy, or the environment's. @throws {SourceError} `E_SOURCE_CONFIG` if that is invalid. */
 export function proxyFor(baseUrl: string, proxy: string | false | undefined, warn?: (warning: Warning) => void): string | undefined {
   if (proxy !== undefined) return proxy === false ? undefined : proxy;
   const found = proxyIn(baseUrl, process.env);
@@ -68,7 +68,7 @@ export function proxySecrets(proxy: string | false | undefined): readonly string
   return password === '' ? [] : [password, decodeURIComponent(password)];
 }
 
-/** Whether an entry like `.example.com`, `10.0.0.1:8080`, `10.0.0.0/8` or `*` contains a host; `undefined` if it is no such entry. */
+/** Whether an entry like `.example.com`, `10.0.0.1:8080`, `10.0.0.0/8` or `*` contains a host; `undefined` for an invalid entry. */
 function isExempt(host: string, port: string, entry: string): boolean | undefined {
   if (entry === '*') return true;
   const familyOf = (address: string) => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
@@ -91,18 +91,17 @@ function isExempt(host: string, port: string, entry: string): boolean | undefine
 export interface Agents {
   readonly http: HttpAgent;
   readonly https: HttpsAgent;
-  /** Gives up connections that are not open yet. */
   abandon?(): void;
 }
 
-/** Returns agents whose requests use a proxy: a tunnel (`CONNECT`) to a service with TLS, otherwise a request to the proxy itself. */
+/** Returns agents that use a proxy: by a tunnel (`CONNECT`) to a service with TLS, otherwise by a request to the proxy. */
 export async function proxyAgents(proxy: string, connections: AgentOptions): Promise<Agents> {
   const [{ HttpProxyAgent }, { HttpsProxyAgent }] = await Promise.all([import('http-proxy-agent'), import('https-proxy-agent')]);
   // A tunnel that a proxy never opens outlives its request, and no agent knows of it.
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   const options = { ...connections, signal: closing.signal };
-  // This agent takes both protocols, but in the types of Node it is for HTTP only.
+  // This agent handles both protocols, but its types are for HTTP only.
   const https = new HttpsProxyAgent(proxy, options) as unknown as HttpsAgent;
   return { http: new HttpProxyAgent(proxy, options), https, abandon: () => closing.abort() };
 }

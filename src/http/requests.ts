@@ -12,27 +12,27 @@ export interface RequestOptions {
   readonly ratePerSecond: number;
   readonly retry: RetryPolicy;
   readonly random: () => number;
-  /** Shared with other clients of the service. Default: not shared. */
+  /** Shared with other clients of the service. Default: none. */
   readonly limiter?: RateLimiter | undefined;
-  /** Where attempts are reported. It also has the credentials to redact: a service may echo the request in its answer, even as the name of a key. */
+  /** Where attempts are reported, with the credentials to redact: a service may echo the request in its answer, even as a key's name. */
   readonly events: Events;
 }
 
 export type RequestDescription = Omit<RequestBegun, 'attempt'>;
 
-/** Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again. */
+/** Makes a read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again. */
 type Read<A extends HttpAnswer> = <T>(
   target: Target,
   decode: (label: string, answer: A) => T,
   facts: () => RequestDescription,
 ) => Observable<T>;
 
-/** Returns the function that makes the requests to one service, which share pace, throttle and retries. */
+/** Returns the function for requests to one service, which share pace, throttle and retries. */
 export function createRequests<A extends HttpAnswer>(transport: Transport<A>, options: RequestOptions): Read<A> {
   const { events, limiter = new RateLimiter() } = options;
   const throttle = createThrottle(options.concurrency);
 
-  /** Makes one attempt. What a fetching thread does is reported here as well, since its answers come through this thread. */
+  /** Makes an attempt. A fetching thread's attempts are reported here, too, since its answers come through this thread. */
   function attempt<T>(target: Target, decode: (label: string, answer: A) => T, begun: () => RequestBegun): Observable<T> {
     return defer(() => {
       let done: Partial<RequestDone> = {};
@@ -83,9 +83,9 @@ export interface RetryPolicy {
   readonly capMs: number;
 }
 
-/** Attempts at an answer that arrived but is not a list of records: the service rarely changes its mind. */
+/** Attempts at an answer that is not a list of records: the service rarely changes its mind. */
 const suspectAttempts = 3;
-/** A service that asks to wait longer than this is left to another run. */
+/** Longer waits that a service asks for are left to another run. */
 const maxWaitMs = 5 * 60_000;
 
 /** Exponential backoff with full jitter, `random * min(cap, base * 2^(n-1))`, and `Retry-After` as a floor. */
@@ -120,10 +120,10 @@ export function retryAttempts(
     });
 }
 
-/** Answers in a row that earn a place back. */
+/** Answers in a row that restore a place. */
 const answersPerPlace = 20;
 
-/** Limits how many requests run at once: at most as many as given, and fewer while the service pushes back. */
+/** Limits how many requests run at once: fewer while the service pushes back. */
 function createThrottle(most: number) {
   let places = most;
   let running = 0;
@@ -139,7 +139,7 @@ function createThrottle(most: number) {
   }
 
   return {
-    /** Waits until a place is free, which the end of the request frees. */
+    /** Waits for a free place, which the end of the request frees. */
     throttled: <T>(request$: Observable<T>) =>
       new Observable<T>((subscriber) => {
         let entered = false;
@@ -162,7 +162,7 @@ function createThrottle(most: number) {
       places = Math.max(1, Math.floor(places / 2));
       answers = 0;
     },
-    /** Counts an answer of the service. After enough answers in a row, adds one more place. */
+    /** Counts an answer; enough of them in a row add a place. */
     ease: () => {
       answers += 1;
       if (answers < answersPerPlace || places >= most) return;
@@ -173,13 +173,13 @@ function createThrottle(most: number) {
   };
 }
 
-/** A request to a server that is not the service; a POST may only be repeated, by `attempts`, if the server does not mind. */
+/** A request to a server other than the service; `attempts` may repeat a POST only if the server does not mind. */
 export interface Exchange extends Pick<Target, 'label' | 'post' | 'reasonIn'>, Pick<TransportOptions, 'headers' | 'attemptMs'> {
   readonly url: string;
   readonly attempts: number;
-  /** Stops the run: an attempt has to end soon, and is the last one. */
+  /** Stops the run: an attempt has to end soon, and is the last. */
   readonly signal?: AbortSignal | undefined;
-  /** `false` for none. Default: that of the environment of the process. */
+  /** `false` for none. Default: from the environment. */
   readonly proxy?: string | false;
 }
 
@@ -203,7 +203,7 @@ export async function exchange({ url, attempts, proxy: given, headers, attemptMs
   }
 }
 
-/** Creates a transport for this thread. The HTTP library is loaded with the first request, so this thread never loads it if another one fetches. */
+/** Creates a transport for this thread. Its first request loads the HTTP library, which a thread that does not fetch thus never loads. */
 export function openTransport(options: TransportOptions): Transport {
   let opened: Promise<Transport> | undefined;
   const open = () => import('./transport.js').then(({ createTransport }) => createTransport(options));

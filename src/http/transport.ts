@@ -11,12 +11,12 @@ import { amountOf, SourceError, type FailureKind, type SourceFailure } from '../
 import { maxTimerMs } from '../options/index.js';
 import { proxyAgents, type Agents } from './proxy.js';
 
-/** What a transport needs; times in milliseconds, sizes in bytes after decompression. */
+/** Options of a transport. Times in milliseconds, sizes in bytes after decompression. */
 export interface TransportOptions {
   readonly baseUrl: string;
   /** Query parameters of every request: the credentials. */
   readonly query: Readonly<Record<string, string>>;
-  /** Additional headers of every request: the credentials, if they are not parameters. */
+  /** Headers of every request: credentials that are not parameters. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly concurrency: number;
   readonly timeoutMs: number;
@@ -24,13 +24,13 @@ export interface TransportOptions {
   readonly attemptMs?: number;
   readonly maxPageBytes: number;
   readonly proxy?: string | undefined;
-  /** Certificates of authorities that are trusted in addition to the usual ones, in PEM. Default: none. */
+  /** Certificates of additional trusted authorities, in PEM. Default: none. */
   readonly ca?: readonly string[] | undefined;
   /** Agents of the caller, who closes them. Default: none. */
   readonly agent?: OwnAgents | undefined;
 }
 
-/** Agents supplied by a program, by the protocol of the service. */
+/** A program's agents, by the protocol of the service. */
 export interface OwnAgents {
   readonly http?: HttpAgent | undefined;
   readonly https?: HttpsAgent | undefined;
@@ -39,19 +39,19 @@ export interface OwnAgents {
 /** A path below the base URL with its own query. */
 export interface Target {
   readonly path: string;
-  /** Its name in messages: host, path and page, but no credentials. */
+  /** Name in messages: host, path and page, without credentials. */
   readonly label: string;
-  /** As it is to be sent, without a question mark. */
+  /** As sent, without a question mark. */
   readonly query: string;
   /** Sent in the header `x-leadstream-purpose`, unless it is `page`. */
   readonly purpose?: 'page' | 'probe' | undefined;
-  /** What to send by POST. Default: the request is a GET. */
+  /** Body of a POST. Default: the request is a GET. */
   readonly post?: { readonly type: string; readonly body: string } | undefined;
-  /** Returns the reason that the body of a refusal gives, to follow the message. Default: none. */
+  /** Returns the reason in the body of a refusal, to follow the message. Default: none. */
   readonly reasonIn?: ((body: Uint8Array) => string) | undefined;
 }
 
-/** An answer with status 200, or with one that means "none": 204, and 404, which also means "not here". */
+/** An answer with status 200, or one that means "none": 204, and 404, which also means "not here". */
 export interface HttpAnswer {
   readonly status: number;
   readonly body: Uint8Array;
@@ -59,15 +59,14 @@ export interface HttpAnswer {
 }
 
 export interface Transport<A extends HttpAnswer = HttpAnswer> {
-  /** Makes one request. Unsubscribing aborts it. */
   get(target: Target): Observable<A>;
-  /** Closes the connections and resolves when they are gone. Call it only when nothing is subscribed any more. */
+  /** Closes the connections and resolves when they are closed. Call it when nothing is subscribed any more. */
   close(): Promise<void>;
 }
 
 /**
- * The only user of got: no redirects, no other protocol, no retries by got, a cap on the body, and one timer around a whole attempt.
- * Errors of got carry the URL with its credentials, so none of them leaves this file, not even as a `cause`.
+ * The only user of got: no redirects, no other protocol, no retries by got, a limit of the body's size, and one timer around the whole
+ * attempt. got's errors carry the URL with its credentials, so none of them leaves this file, not even as a `cause`.
  */
 export async function createTransport(options: TransportOptions): Promise<Transport> {
   const { proxy, agent: own = {}, ca, maxPageBytes, timeoutMs, attemptMs = 2 * timeoutMs } = options;
@@ -95,9 +94,9 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     timeout: { lookup: 5_000, connect: 10_000, secureConnect: 10_000, response: Math.min(timeoutMs, maxTimerMs) },
   } satisfies OptionsInit);
 
-  /** @param fail Called with anything that goes wrong before the answer arrives and would not end the request by itself. */
+  /** @param fail Called with what goes wrong before the answer arrives and would not end the request by itself. */
   function requested(target: Target, signal: AbortSignal, fail: (failure: SourceError) => void) {
-    // As text: the option `searchParams` would write it anew.
+    // As text: the option `searchParams` would rewrite it.
     const query = [target.query, new URLSearchParams(options.query).toString()].filter((part) => part !== '').join('&');
     const { post, purpose } = target;
     const request = client(`${base}${target.path}${query && '?'}${query}`, {
@@ -107,7 +106,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       ...(post && { method: 'POST', body: post.body }),
     });
     void request.on('request', (sent) => {
-      // Anything that arrives on that connection from now on is not an answer, even if the server names no protocol.
+      // Whatever arrives on that connection from now on is not an answer, even if the server names no protocol.
       const leave = ({ statusCode = switching }: IncomingMessage, socket: Duplex) => {
         if (statusCode !== switching) return;
         socket.destroy();
@@ -131,7 +130,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
       new Observable((subscriber) => {
         const abort = new AbortController();
         let settled = false;
-        // The timers of got watch a request. They do not cover a connection that switched to another protocol.
+        // got's timers watch a request, but not a connection that switched to another protocol.
         const timer = setTimeout(() => subscriber.error(tooLate(target, 'request')), Math.min(attemptMs, maxTimerMs));
         const fail = (failure: SourceError) => subscriber.error(failure);
         requested(target, abort.signal, fail).then(
@@ -173,12 +172,12 @@ export async function createTransport(options: TransportOptions): Promise<Transp
 const decoders = new Map<string, (body: Uint8Array, options: ZlibOptions) => Promise<Uint8Array>>([
   ['gzip', promisify(unzip)],
   ['x-gzip', promisify(unzip)],
-  // Some send it without the header of zlib, against RFC 9110.
+  // Some send it without zlib's header, against RFC 9110.
   ['deflate', (body, options) => promisify(((body[0] ?? 0) & 15) === 8 ? inflate : inflateRaw)(body, options)],
   ['br', promisify(brotliDecompress)],
 ]);
 
-/** Undoes the encodings of a body, of which the last was applied last (RFC 9110, 8.4). Returns why that is not possible. */
+/** Undoes the encodings of a body, the last one first (RFC 9110, 8.4). Returns why that is not possible. */
 async function decoded(target: Target, sent: Uint8Array, encoding = '', maxPageBytes: number): Promise<Uint8Array | SourceError> {
   let body = sent;
   for (const name of encoding
@@ -210,7 +209,7 @@ function proxyRefusal(target: Target, proxy = '', status: number): SourceError {
   return new SourceError('E_SOURCE_PROXY', 'permanent', message, { status });
 }
 
-/** Names the proxy that an answer came through, for it may be the proxy's own; in a tunnel it is not. */
+/** Names the proxy of an answer, which may be the proxy's own; in a tunnel it is not. */
 function wayOf(url: string, proxy: string | undefined): string {
   return proxy === undefined || url.startsWith('https:') ? '' : ` through the proxy ${new URL(proxy).host}`;
 }
@@ -237,11 +236,11 @@ function bodyTooLarge(target: Target, maxPageBytes: number): SourceError {
   return new SourceError('E_SOURCE_LIMIT', 'permanent', `${target.label}: the response is larger than ${amountOf(maxPageBytes, 'byte')}`);
 }
 
-/** Error codes for certificates that are not accepted, and for servers that do not speak TLS. Another attempt cures neither. */
+/** Error codes for refused certificates, and for servers that do not speak TLS. Another attempt cures neither. */
 const certificateCodes = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH$|INVALID_CA$|INVALID_PURPOSE$)/;
 const tlsCodes = /^(?:ERR_TLS_|ERR_SSL_|EPROTO$)/;
 
-/** Returns the failure of a request that got no answer: the error code of the system and the host, and nothing else of the address. */
+/** Returns the failure of a request without an answer: the system's error code and the host, and nothing else of the address. */
 function networkFailure(label: string, url: string, proxy: string | undefined, thrown: unknown): SourceError {
   const systemCode = thrown instanceof RequestError ? thrown.code : 'UNKNOWN';
   const { host } = new URL(proxy ?? url);
@@ -257,10 +256,10 @@ function networkFailure(label: string, url: string, proxy: string | undefined, t
   return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${label}: ${what} ${where}`, { systemCode });
 }
 
-/** Every form of an HTTP date begins with one; `Date.parse` alone accepts `-5` and `1.5` as dates. */
+/** Every HTTP date begins with one; `Date.parse` alone accepts `-5` and `1.5` as dates. */
 const dayName = /^\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
 
-/** Returns the milliseconds in a `Retry-After` header: seconds or an HTTP date (RFC 9110, 10.2.3); `undefined` when it is unreadable. */
+/** Returns the milliseconds in a `Retry-After` header: seconds or an HTTP date (RFC 9110, 10.2.3); `undefined` if it is unreadable. */
 export function retryAfterMs(header: string | undefined, now: number = Date.now()): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
@@ -269,7 +268,7 @@ export function retryAfterMs(header: string | undefined, now: number = Date.now(
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** Returns the authorities that Node trusts. Authorities that are given would replace them, so they must be listed together. */
+/** Returns the authorities that Node trusts: given ones would replace them, so all must be listed together. */
 function usualAuthorities(): readonly string[] {
   // Available from Node 22.15; the installed types are older.
   const { getCACertificates, rootCertificates }: typeof tls & { readonly getCACertificates?: (kind: 'default') => readonly string[] } = tls;
