@@ -2,7 +2,7 @@ import { hashOfBytes, type Value } from '../core/index.js';
 import { encoding } from './utf8.js';
 import { DictionaryVector, longer, Utf8Vector, type Vector, viewOf } from './vectors.js';
 
-/** One column of a row group in Arrow's memory layout. */
+/** A column of a row group in Arrow's memory layout. */
 export interface ColumnBytes {
   readonly nulls: number;
   /** One bit per row, the lowest first, set if there is a value; empty if every row has one. */
@@ -11,21 +11,21 @@ export interface ColumnBytes {
   readonly offsets: Uint8Array;
   /** UTF-8, bits for flags, or little-endian numbers. */
   readonly data: Uint8Array;
-  /** Whether a dictionary may save space. For texts this is estimated from a sample. */
+  /** Whether a dictionary may save space; for texts, estimated from a sample. */
   readonly repeats: boolean;
 }
 
-/** Collects the values of a column as bytes, so that no value stays an object until its row group is complete. */
+/** Collects a column's values as bytes, so that no value stays an object until its row group is complete. */
 export interface ColumnBuilder {
-  /** Adds the rows from `from` to before `to`, of the column's type or `null`. @returns The size of their text in bytes of UTF-8. */
+  /** Adds rows from `from` to before `to`, of the column's type or `null`. @returns The size of their text in bytes of UTF-8. */
   append(vector: Vector, from: number, to: number): number;
   /** Returns the bytes of the first rows, which the next `append` may change. */
   bytes(rows: number): ColumnBytes;
-  /** Starts over, and keeps the memory allocated. */
+  /** Starts over with the allocated memory. */
   clear(): void;
 }
 
-/** Bits that mark the rows with a value. There are none before the first null. */
+/** Bits that mark the rows with a value, from the first null on. */
 export class Validity {
   #bits: Uint8Array = new Uint8Array(0);
 
@@ -34,7 +34,7 @@ export class Validity {
     this.#bits[row >> 3] = (this.#bits[row >> 3] ?? 0) & ~(1 << (row & 7));
   }
 
-  /** Returns the number of nulls and the bits of the first rows, the lowest first; no bits if there is no null. */
+  /** Returns the number of nulls and the bits of the first rows, the lowest first; no bits without a null. */
   bytes(rows: number): Pick<ColumnBytes, 'nulls' | 'validity'> {
     let nulls = 0;
     const known = Math.min(rows, this.#bits.length * 8);
@@ -56,13 +56,12 @@ export class Validity {
   }
 }
 
-/** Longer texts are written by the runtime, which costs more per call and less per character or byte. */
+/** The runtime writes longer texts, which costs more per call and less per character or byte. */
 const short = { characters: 64, bytes: 256 };
 
 /** Values sampled to estimate whether a dictionary saves space, and the maximum share of distinct ones. */
 const sample = { size: 500, different: 0.8 };
 
-/** A column of texts: consecutive UTF-8, and the end offsets. */
 export class Utf8Builder implements ColumnBuilder {
   readonly #validity = new Validity();
   #offsets = new Int32Array(1);
@@ -99,7 +98,7 @@ export class Utf8Builder implements ColumnBuilder {
     this.#rows = 0;
   }
 
-  /** Samples rows at regular intervals across the group, so that page boundaries do not matter. */
+  /** Samples rows across the group at regular intervals, so that page borders do not matter. */
   #repeats(rows: number): boolean {
     const step = Math.max(1, Math.floor(rows / sample.size));
     const enough = Math.ceil(rows / step) * (1 - sample.different);
@@ -110,7 +109,7 @@ export class Utf8Builder implements ColumnBuilder {
       const end = this.#offsets[row + 1] ?? 0;
       if (start === end) continue;
       texts += 1;
-      // 30 bits, which a set stores without allocating an object for each.
+      // 30 bits, which a set stores without allocating an object.
       seen.add(hashOfBytes(this.#data, start, end) >>> 2);
     }
     return seen.size <= texts * sample.different;

@@ -2,9 +2,9 @@ import type { RecordBatch } from './record-batch.js';
 import { Utf8Vector, type Vector, viewOf } from './vectors.js';
 
 /**
- * Returns a 32-bit digest of some values, in order, to detect whether content has changed. It is the body of MurmurHash3 (Appleby, public
- * domain) over the UTF-8 of the texts, four bytes at a time, with the length of each text in its last word. It has no secret, so collisions
- * can be crafted. Digests are compared only for equality, so there is no final mixing.
+ * Returns a 32-bit digest of values, in order, to detect changed content. It is the body of MurmurHash3 (Appleby, public domain) over the
+ * texts' UTF-8, four bytes at a time, with the length of each text in its last word. It has no secret, so collisions can be crafted. There
+ * is no final mixing, since digests are only compared for equality.
  */
 export function digestOf(values: readonly unknown[]): number {
   let sum = start;
@@ -12,7 +12,7 @@ export function digestOf(values: readonly unknown[]): number {
   return sum >>> 0;
 }
 
-/** Returns a digest for every row: the sum of those of its fields that are not `null`, each seeded by its name, so in any order. */
+/** Returns a digest per row: the sum of its fields' that are not `null`, each seeded by its name, so in any order. */
 export function digestsOf({ length, columns }: RecordBatch): Uint32Array {
   const sums = new Int32Array(length);
   const adders = Array.from(columns, ([name, vector]) => adding(vector, withText(start, name)));
@@ -24,7 +24,7 @@ export function digestsOf({ length, columns }: RecordBatch): Uint32Array {
 
 const start = 0x811c9dc5 | 0;
 
-/** Rows whose columns are still in the processor's cache when the next column is read. */
+/** Rows whose columns are in the processor's cache when the next column is read. */
 const atATime = 128;
 
 function adding(vector: Vector, seed: number): (sums: Int32Array, from: number, to: number) => void {
@@ -69,7 +69,7 @@ function withText(before: number, text: string): number {
 const encoded = Buffer.alloc(4096);
 const encodedView = viewOf(encoded);
 
-/** Adds a text beyond ASCII. Lone surrogates would all be the same in UTF-8, so such texts are escaped as in JSON. */
+/** Adds a text beyond ASCII. Lone surrogates would all be equal in UTF-8, so such texts are escaped as in JSON. */
 function withEncoded(before: number, text: string): number {
   const formed = text.isWellFormed() ? text : JSON.stringify(text);
   if (formed.length * 3 <= encoded.length) return withBytes(before, encodedView, encoded.length - 4, 0, encoded.write(formed));
@@ -83,7 +83,7 @@ function withBytes(before: number, view: DataView, lastWord: number, from: numbe
   let at = from;
   for (; at + 4 <= to; at += 4) sum = withWord(sum, view.getInt32(at, true));
   const length = to - from;
-  // Reads the bytes after the text as well and masks them, which is faster than a loop over the remaining ones.
+  // Also reads the bytes after the text and masks them, which is faster than a loop over the remaining ones.
   const rest = at <= lastWord ? view.getInt32(at, true) & ~(-1 << ((length & 3) << 3)) : restOf(view, at, to);
   return withWord(sum, rest | (length << 24));
 }

@@ -6,14 +6,14 @@ import { DictionaryVector, FlatVector, maxDictionary, Utf8Vector, type Vector } 
 /** Rows after which a dictionary must have fewer values than half of them. */
 const trial = 4096;
 
-/** Rows of a block: when bytes must be moved to grow, those of one block are the most. */
+/** Rows of a block, which bounds the bytes that growing moves. */
 const blockBits = 15;
 const rowsOfBlock = 1 << blockBits;
 
-/** Longer texts are copied by the runtime, which costs more per call and less per byte. */
+/** The runtime copies longer texts, which costs more per call and less per byte. */
 const short = 32;
 
-/** The values of a column in the order added: while few are distinct, a dictionary and two bytes per row, else see `KeptTexts`. */
+/** A column's values in the order added: a dictionary and two bytes per row while few are distinct, else as `KeptTexts`. */
 export class KeptColumn {
   #values: Dictionary | undefined = new Dictionary();
   readonly #texts = new KeptTexts();
@@ -33,7 +33,7 @@ export class KeptColumn {
     return (this.#values ?? this.#texts).value(row);
   }
 
-  /** Returns the values of some rows, in that order; `null` for a row below 0. While they are few, all results share one dictionary. */
+  /** Returns the values of some rows, in that order; `null` for a row below 0. While they are few, all results share a dictionary. */
   take(rows: readonly number[]): Vector {
     return (this.#values ?? this.#texts).take(rows);
   }
@@ -52,7 +52,7 @@ class Dictionary {
   #known = new Map<string, number>();
   #ofText = memoOfTexts((text) => this.#indexOf(text));
 
-  /** @returns Whether it took the values. If it cannot hold them all, or saves too little, it returns `false` and is unchanged. */
+  /** @returns Whether it took the values: if it cannot hold them all, or saves too little, it is unchanged. */
   append(vector: Vector): boolean {
     if (this.length >= trial && 2 * this.#values.length > this.length) return false;
     const indices = new Uint16Array(vector.length);
@@ -106,22 +106,21 @@ class Dictionary {
   }
 }
 
-/** Values of consecutive rows: texts, and what such bytes cannot hold by row; the other rows are holes. */
+/** Values of consecutive rows: texts, and by row what bytes cannot hold; other rows are holes. */
 interface Block {
   readonly bytes: Buffer;
-  /** Where the texts begin, and where the last one ends. */
+  /** Where the texts begin, and the last one ends. */
   readonly bounds: Int32Array;
   readonly others: readonly Value[] | undefined;
 }
 
 /**
- * Values of a column in the order added: texts as consecutive UTF-8, in blocks of rows. Values that such bytes cannot hold (not a text, or
- * a text with a NUL or a lone surrogate) are kept as they are.
- *
- * Memory: the bytes of the texts and four more per row; eight more per row in blocks with other values.
+ * A column's values in the order added: texts as UTF-8, in blocks of rows. Values that such bytes cannot hold (not a text, or a text with a
+ * NUL or a lone surrogate) are kept as they are. Memory: the bytes of the texts and four more per row; eight more per row in blocks with
+ * other values.
  */
 class KeptTexts {
-  /** The texts of the last one are those in the builder. */
+  /** The texts of the last one are in the builder. */
   readonly #blocks: Block[] = [];
   readonly #builder = new Utf8Builder();
   #others: Value[] | undefined;
@@ -148,7 +147,7 @@ class KeptTexts {
     return others !== undefined && at in others ? (others[at] ?? null) : bytes.toString('utf8', bounds[at], bounds[at + 1]);
   }
 
-  /** As `KeptColumn.take`. Texts are copied, so that a page does not retain those of all rows. */
+  /** As `KeptColumn.take`. Texts are copied, so that a page does not retain all rows'. */
   take(rows: readonly number[]): Vector {
     const ends = new Int32Array(rows.length + 1);
     let end = 0;

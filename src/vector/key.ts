@@ -9,17 +9,17 @@ type Part = (row: number) => string | undefined;
 
 const asItIs: Normalize = (text) => text;
 
-/** Combines values into one text, different for different values; `undefined` if one is `null` or empty: such a key identifies nothing. */
+/** Combines values into a text that is unique for them; `undefined` if one is `null` or empty: such a key identifies nothing. */
 export function keyOf(values: readonly Value[], normalize: Normalize = asItIs): string | undefined {
   return joined(values.map((value) => partOf(value, normalize)));
 }
 
-/** Returns the key of a batch's rows by index. Only these columns are read; a missing one counts as `null` in every row. */
+/** Returns the key of a batch's rows by index. Only these columns are read; a missing one is `null` in every row. */
 export function keysOf(batch: RecordBatch, columns: readonly string[], normalize: Normalize = asItIs): Part {
   return together(columns.map((name) => partsOf(batch.columnOrNulls(name), normalize)));
 }
 
-/** Caches a function's results by the keys of rows, across all batches, for a key of one column, or of several that share their indices. */
+/** Caches a function's results by rows' keys, across batches, for a key of one column, or of several that share their indices. */
 export function memoByKey<R>(
   columns: readonly string[],
   find: (key: string | undefined) => R,
@@ -55,7 +55,7 @@ function together(parts: readonly Part[]): Part {
   return first && parts.length === 1 ? first : (row) => joined(parts.map((partAt) => partAt(row)));
 }
 
-/** A single text is used unchanged; each of several is prefixed by its length. */
+/** A single text stays as it is; each of several is prefixed by its length. */
 function joined(parts: readonly (string | undefined)[]): string | undefined {
   if (parts.length <= 1) return parts[0];
   let key = '';
@@ -72,10 +72,10 @@ function partOf(value: Value, normalize: Normalize): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** Returns less than 0 if the first value comes before the second, more than 0 if it comes after. */
+/** Returns below 0 if the first value comes first, above 0 if the second does. */
 export type Compare = (one: Value, other: Value) => number;
 
-/** Returns the order of a type's values in which Parquet stores and searches them; `null` comes last in both directions. */
+/** Returns the order in which Parquet stores and searches a type's values; `null` comes last in both directions. */
 export function comparing(type: DeclaredType, descending = false): Compare {
   const compare = compares[type] ?? byValue;
   return (one, other) => {
@@ -96,11 +96,11 @@ const byValue: Compare = (one, other) => {
 
 const compares: Readonly<Partial<Record<DeclaredType, Compare>>> = {
   text: (one, other) => (typeof one === 'string' && typeof other === 'string' ? compareTexts(one, other) : 0),
-  // Two times of one day are the same date, so the next key decides.
+  // Two times of a day are the same date, so the next key decides.
   date: (one, other) => (one instanceof Date && other instanceof Date ? daysOf(one) - daysOf(other) : 0),
 };
 
-/** Compares well-formed texts by their UTF-8 bytes, that is by code points: surrogates come after all of the BMP. */
+/** Compares well-formed texts by their UTF-8 bytes, that is by code points: surrogates come after the whole BMP. */
 export function compareTexts(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let at = 0; at < length; at += 1) {

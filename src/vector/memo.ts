@@ -5,7 +5,7 @@ import { DictionaryVector, FlatVector, longer, maxDictionary, perDictionary, Utf
 const longest = 64;
 
 /**
- * Caches a function's results for texts by their bytes: no string is created for a repeated text. If few texts of a column repeat, it stops
+ * Caches a function's results for texts by their bytes: a repeated text creates no string. If few texts of a column repeat, it stops
  * looking them up. Memory: `most` texts of at most 64 bytes and their results; beyond that, it starts over.
  */
 export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts: Utf8Vector, row: number) => R {
@@ -29,7 +29,7 @@ export function memoOfTexts<R>(find: (text: string) => R, most = 65_536): (texts
   };
 }
 
-/** Caches a function's results for texts by their bytes (see `memoOfTexts`), and for a dictionary by index, but not for other values. */
+/** Caches a function's results for texts by their bytes (see `memoOfTexts`) and for a dictionary by index, but not for other values. */
 export function memoOf<R>(find: (value: Value) => R): (vector: Vector) => (row: number) => R {
   const ofText = memoOfTexts(find);
   const ofDictionary = memoByIndex(([value]: readonly Value[]) => find(value ?? null));
@@ -40,7 +40,7 @@ export function memoOf<R>(find: (value: Value) => R): (vector: Vector) => (row: 
   };
 }
 
-/** Caches a function's results for columns that share their indices, by index, as long as their dictionaries stay the same. */
+/** Caches a function's results by index for columns that share their indices, while their dictionaries stay the same. */
 export function memoByIndex<R>(find: (values: readonly Value[]) => R): (columns: readonly DictionaryVector[]) => (row: number) => R {
   let dictionaries: readonly (readonly Value[])[] = [];
   let known: ({ readonly found: R } | undefined)[] = [];
@@ -67,7 +67,7 @@ export function memoByIndex<R>(find: (values: readonly Value[]) => R): (columns:
 /** Maximum bytes of a dictionary's texts, which a page may exceed. */
 const maxBytes = 1 << 22;
 
-/** Replaces columns of repeated texts by dictionaries, page by page. Memory: a dictionary of at most 4 MiB and a page of texts. */
+/** Replaces columns of repeated texts by dictionaries, by page. Memory: a dictionary of at most 4 MiB and a page of texts. */
 export function dictionaryEncoder(): (vector: Vector) => Vector {
   let known = new Known<Value>();
   let lookups = 0;
@@ -178,22 +178,22 @@ export class Unfit {
   constructor(readonly reason: string) {}
 }
 
-/** The result of mapping a column: `null` in rows whose value did not fit, and why it did not; `undefined` if all did. */
+/** The result of mapping a column: `null` where a value did not fit, and why it did not; `undefined` if all did. */
 export interface Mapped {
   readonly vector: Vector;
   readonly unfit: ((row: number) => string | undefined) | undefined;
 }
 
 interface MappingOptions {
-  /** A fast path for some texts, by their bytes; returns `undefined` where it does not apply. */
+  /** A fast path for some texts, by their bytes; `undefined` where it does not apply. */
   readonly quick?: ((texts: Utf8Vector, row: number) => Value | undefined) | undefined;
-  /** Whether texts received as bytes are kept unchanged. Default false. */
+  /** Whether texts received as bytes stay unchanged. Default false. */
   readonly keepsBytes?: boolean;
   /** As in `memoOfTexts`. */
   readonly most?: number | undefined;
 }
 
-/** Maps the values of a column, batch by batch: each dictionary value once, and each text once while it is cached (see `memoOfTexts`). */
+/** Maps a column's values by batch: each dictionary value once, and each text once while it is cached (see `memoOfTexts`). */
 export function mapping(
   find: (value: Value) => Value | Unfit,
   { quick, keepsBytes = false, most }: MappingOptions = {},
@@ -243,7 +243,6 @@ export function mappedFrom<T>(items: readonly T[], find: (item: T) => Value | Un
   return outcomes.mapped();
 }
 
-/** The results for values, by row or by index. */
 class Outcomes {
   readonly reasons = new Map<number, string>();
 

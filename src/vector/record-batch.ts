@@ -3,10 +3,9 @@ import { FlatVector, taking, type Vector } from './vectors.js';
 
 /** Rows as columns, in the order of a row's fields. Most texts stay untouched from the response to the file. */
 export class RecordBatch {
-  /** No rows, and no columns. */
   static readonly empty = new RecordBatch(0, new Map());
   #rows: readonly Row[] | undefined;
-  /** Those of rows with dates, by row. */
+  /** Values of rows with dates, by row. */
   #values: readonly (readonly Value[])[] | undefined;
 
   constructor(
@@ -27,7 +26,7 @@ export class RecordBatch {
     return (this.#rows = rows);
   }
 
-  /** Returns a separate, frozen object for one row, from 0 to before `length`. */
+  /** Returns a separate, frozen object for a row, from 0 to before `length`. */
   row(index: number): Row {
     return Object.freeze(makerOf([...this.columns.keys()])(valuesAt([...this.columns.values()], index).map(ownValue)));
   }
@@ -39,12 +38,12 @@ export class RecordBatch {
     return vector;
   }
 
-  /** Returns a column that some batches of a stream may lack; `null` in every row if this one lacks it. */
+  /** Returns a column that some batches of a stream may lack; `null` in every row if this one does. */
   columnOrNulls(name: string): Vector {
     return this.columns.get(name) ?? FlatVector.ofNulls(this.length);
   }
 
-  /** Returns those of the named columns that exist, in the given order. */
+  /** Returns the named columns that exist, in the given order. */
   select(names: readonly string[]): RecordBatch {
     const found = names.filter((name) => this.columns.has(name));
     return new RecordBatch(this.length, new Map(found.map((name) => [name, this.column(name)])));
@@ -55,7 +54,7 @@ export class RecordBatch {
     return new RecordBatch(this.length, new Map([...this.columns, ...columns]));
   }
 
-  /** Returns some rows, in any order, even more than once. */
+  /** Returns some rows, in any order, also repeatedly. */
   take(rows: readonly number[]): RecordBatch {
     const take = taking(rows);
     return new RecordBatch(rows.length, new Map(Array.from(this.columns, ([name, vector]) => [name, take(vector)])));
@@ -77,7 +76,7 @@ function valuesAt(vectors: readonly Vector[], row: number): Value[] {
   return vectors.map((vector) => vector.value(row));
 }
 
-/** Turns rows into a batch, with `null` for missing fields. Inherited properties are no fields. Dates are copied. */
+/** Turns rows into a batch, with `null` for missing fields, without inherited properties. Dates are copied. */
 export function batchFromRows(rows: readonly Row[]): RecordBatch {
   const names = Object.keys(rows[0] ?? {});
   const columns = rows.every((row) => hasFields(row, names))
@@ -129,29 +128,30 @@ function makerOf(names: readonly string[]): RowMaker {
 
 /**
  * Creates a function that makes a row of its values, in the order of these names. It is generated: an object literal takes 0.02 µs for 33
- * fields, assignments in a loop over names 0.9 µs to 1.8 µs, and V8 turns objects with a dozen computed names into hash tables, which slows
- * down everything after. This is safe: the code contains only numbers, and names as string literals of `JSON.stringify`.
+ * fields, a loop of assignments 0.9 µs to 1.8 µs, and V8 turns objects with a dozen computed names into hash tables, which slows down
+ * everything after. This is safe: the code contains only numbers, and names as string literals of `JSON.stringify`.
  */
 export function rowMaker(names: readonly string[]): RowMaker {
   const members = names.map((name, index) => {
     // A plain `__proto__:` would not create a field.
     return `${name === '__proto__' ? '["__proto__"]' : JSON.stringify(name)}: values[${index}]`;
   });
-  // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-implied-eval -- The text of a program has no type.
+  // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-implied-eval -- The text of a program
+  // has no type.
   return new Function(`'use strict'; return (values) => ({${members.join()}});`)();
 }
 
-/** Returns a value that only the caller can change: dates are copied. */
+/** Returns a value that only the caller can change, by copying dates. */
 export function ownValue(value: Value): Value {
   return typeof value === 'object' && value instanceof Date ? new Date(value) : value;
 }
 
-/** Returns the value of a row's field, `undefined` if it is missing: inherited properties, like `constructor`, do not count as fields. */
+/** Returns a field's value, `undefined` if it is missing: inherited properties, like `constructor`, are no fields. */
 export function fieldOf(row: Readonly<Record<string, unknown>>, name: string): unknown {
   return name in Object.prototype && !Object.hasOwn(row, name) ? undefined : row[name];
 }
 
-/** Rows as the columns of an output, by index. Values have the column's type or are `null`; text columns may still be bytes. */
+/** Rows as the columns of an output, by index. Values have the column's type or are `null`; text columns may be bytes. */
 export class Batch {
   constructor(
     readonly rows: number,

@@ -2,8 +2,8 @@ import type { Value } from '../core/index.js';
 import { type DictionaryVector, longer, perDictionary, type Utf8Vector, viewOf } from './vectors.js';
 
 /**
- * A buffer of UTF-8 assembled from many small pieces, as large as the longest text so far. Texts of plain ASCII, which nearly all are, cost a
- * loop over their characters, and texts that are bytes already one over groups of four bytes: no garbage is created.
+ * A buffer of UTF-8 for many small pieces, as large as the longest text so far. A text of plain ASCII, as nearly all are, costs a loop over
+ * its characters, and a text of bytes one over groups of four: no garbage is created.
  */
 export class Utf8 {
   #bytes = new Uint8Array(1 << 16);
@@ -31,7 +31,7 @@ export class Utf8 {
     this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written;
   }
 
-  /** Appends a text if all its characters are plain and ASCII. @returns Whether they are; if not, nothing was appended. */
+  /** Appends a text of plain ASCII only. @returns Whether it is; otherwise, nothing was appended. */
   plain(text: string, { table }: PlainBytes): boolean {
     this.#reserve(text.length);
     const [bytes, start] = [this.#bytes, this.#length];
@@ -44,21 +44,21 @@ export class Utf8 {
     return true;
   }
 
-  /** Appends the text of a row if all its bytes are plain. @returns Whether they are; if not, nothing was appended. */
+  /** Appends a row's text of plain bytes only. @returns Whether it is; otherwise, nothing was appended. */
   bytes(texts: Utf8Vector, row: number, plain: PlainBytes): boolean {
     const from = texts.view;
     const start = texts.start(row);
     const end = texts.end(row);
     this.#reserve(end - start);
     const { first, second, third } = plain;
-    // The last word may reach past the text, but not past the buffer that contains it.
+    // The last word may reach past the text, but not past its buffer.
     if (first === 0 || end + word > from.byteLength) return this.#bytewise(from, start, end, plain);
     const view = this.#view;
     let length = this.#length;
     for (let at = start; at < end; at += word) {
       const given = from.getInt32(at, true);
       const four = end - at < word ? given | (behind[end - at] ?? 0) : given;
-      // Borrows reach the top bit of a byte from 0 to 127 if it is zero, lower than 0x20, or follows a byte for which this holds.
+      // Borrows reach the top bit of a byte from 0 to 127 if it is zero, below 0x20, or follows a byte for which this holds.
       const borrows = ((four ^ first) - ones) | ((four ^ second) - ones) | ((four ^ third) - ones) | (four - spaces);
       if ((borrows & ~four & tops) !== 0) return this.#bytewise(from, start, end, plain);
       view.setInt32(length, given, true);
@@ -105,7 +105,7 @@ export class Utf8 {
   }
 }
 
-/** UTF-8 to append, followed by bytes that fill the last word; `length` is without them. */
+/** UTF-8 to append, followed by bytes that fill the last word; `length` excludes them. */
 export interface Piece {
   readonly bytes: DataView;
   readonly length: number;
@@ -120,7 +120,7 @@ export function pieceOf(text: string): Piece {
 
 export interface PlainBytes {
   readonly table: Uint8Array;
-  /** The printable ASCII characters that are not plain, each repeated four times. 0 if the table must be used. */
+  /** ASCII characters that are printable but not plain, each repeated four times; 0 if the table must be used. */
   readonly first: number;
   readonly second: number;
   readonly third: number;
@@ -134,7 +134,6 @@ export function plainBytes(odd: RegExp, beyondAscii: boolean): PlainBytes {
   return { table, first: beyondAscii && printable.length <= 3 ? first * ones : 0, second: second * ones, third: third * ones };
 }
 
-/** Bytes read and written at a time. */
 const word = 4;
 const ones = 0x01010101;
 const spaces = 0x20202020;
@@ -144,7 +143,7 @@ const behind = Int32Array.of(-1, ~0xff, ~0xffff, ~0xffffff);
 
 const encoder = new TextEncoder();
 
-/** Encodes each dictionary value that rows use once. Memory: the bytes of the distinct texts of the most recent dictionary. */
+/** Encodes each used dictionary value once. Memory: the bytes of the distinct texts of the latest dictionary. */
 export function encoding(textOf: (value: Value) => string | null): (vector: DictionaryVector) => EncodedValues {
   return perDictionary(
     () => new EncodedValues(),
@@ -154,7 +153,7 @@ export function encoding(textOf: (value: Value) => string | null): (vector: Dict
 
 /** The UTF-8 of values by index, each followed by at least a word of readable bytes. Equal texts are stored once. */
 class EncodedValues {
-  /** For each index the start offset and length of its bytes; the length is -1 if there is no text. */
+  /** By index, the start offset and length of its bytes; the length is -1 without a text. */
   places = new Int32Array(512);
   bytes = Buffer.alloc(4096);
   view = viewOf(this.bytes);

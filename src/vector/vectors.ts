@@ -4,8 +4,8 @@ import type { Value } from '../core/index.js';
 export type Vector = Utf8Vector | DictionaryVector | FlatVector;
 
 /**
- * A column of texts as the service sent them: UTF-8 in the bytes of a response; a string is created only for a text that is requested.
- * All texts are valid, so none has a lone surrogate, and none has a NUL; a page with such a text is not read this way.
+ * A column of texts as the service sent them: UTF-8 in a response's bytes; only a requested text becomes a string. All texts are valid, so
+ * none has a lone surrogate, and none has a NUL; a page with such a text is not read this way.
  */
 export class Utf8Vector {
   #view: DataView | undefined;
@@ -65,7 +65,6 @@ export const maxDictionary = 65_536;
 abstract class ValuesVector {
   abstract value(row: number): Value;
 
-  /** Returns whether a row has no value or an empty text. */
   isEmpty(row: number): boolean {
     return this.value(row) === null || this.value(row) === '';
   }
@@ -78,10 +77,9 @@ abstract class ValuesVector {
 }
 
 /**
- * A column of few distinct values: a dictionary of at most `maxDictionary`, and for each row the index of its value.
- *
- * Batches of a run share a dictionary, which may grow while they use it; results cached for an index stay valid for that dictionary.
- * Columns that share their indices repeat in the same rows: where one has the same value again, so has the other.
+ * A column of few distinct values: a dictionary of at most `maxDictionary`, and for each row the index of its value. Batches of a run share
+ * a dictionary, which may grow while they use it; results cached for an index stay valid for it. Columns that share their indices repeat in
+ * the same rows: where one has the same value again, so has the other.
  */
 export class DictionaryVector extends ValuesVector {
   constructor(
@@ -109,7 +107,7 @@ export class DictionaryVector extends ValuesVector {
   }
 }
 
-/** A column of single values: those computed from texts, and those not received as bytes. */
+/** A column of single values: computed from texts, or not received as bytes. */
 export class FlatVector extends ValuesVector {
   constructor(readonly values: readonly Value[]) {
     super();
@@ -136,7 +134,7 @@ export class FlatVector extends ValuesVector {
   }
 }
 
-/** Returns a function that takes some rows out of columns; columns that share their indices still do afterwards. */
+/** Returns a function that takes rows out of columns; columns that share their indices still do. */
 export function taking(rows: readonly number[]): (vector: Vector) => Vector {
   const known = new Map<Uint16Array, Uint16Array>();
   return (vector) => {
@@ -147,7 +145,7 @@ export function taking(rows: readonly number[]): (vector: Vector) => Vector {
   };
 }
 
-/** Returns the first value of a column that is neither a text nor `null`, if any. Columns of bytes contain only texts, and are not searched. */
+/** Returns the first value of a column that is neither a text nor `null`, if any. Columns of bytes have only texts: no search. */
 export function firstOtherThanText(vector: Vector): Value | undefined {
   if (vector instanceof Utf8Vector) return undefined;
   for (let row = 0; row < vector.length; row += 1) {
@@ -161,9 +159,9 @@ function takeIndices(indices: Uint16Array, rows: readonly number[]): Uint16Array
   return Uint16Array.from(rows, (row) => indices[row] ?? 0);
 }
 
-/** Computes something about the values of a dictionary that rows use, each once, in their order, and keeps it for the latest one. */
+/** Computes something about the dictionary values that rows use, each once, in their order, and keeps it for the latest dictionary. */
 export function perDictionary<S>(begin: () => S, add: (found: S, value: Value, index: number) => void): (vector: DictionaryVector) => S {
-  // One of maximum size for every column would fill the memory of a run with many columns.
+  // One of maximum size per column would fill the memory of a run with many columns.
   let seen = new Uint8Array(0);
   let known: readonly Value[] | undefined;
   let last: Uint16Array | undefined;
