@@ -48,7 +48,7 @@ export interface ReadingOptions extends PagingOptions {
   readonly at?: string | undefined;
   /** Receives every page as read, before the check. Unlike events, it is reliable for counts. */
   readonly onPage?: ((page: Page) => void) | undefined;
-  /** Receives rows in which a field has several values; returns whether the row stays, with `null` as the value. Default: the read fails. */
+  /** Receives rows with several values in a field; returns whether the row stays, with `null` as the value. Default: the read fails. */
   readonly onFault?: ((row: Row, fault: Fault) => boolean) | undefined;
 }
 
