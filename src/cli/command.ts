@@ -68,7 +68,6 @@ export const pipelineFile = { type: 'string', demandOption: true, describe: 'Pip
 
 export const onlyPipeline = { type: 'string', describe: 'Name of the pipeline, if the file has several' } as const;
 
-/** Declares the options of commands that load pipelines. */
 export function pipelineOptions(yargs: Parser) {
   return yargs
     .option('plugin', pluginOption)

@@ -10,7 +10,6 @@ export function logFormatIn(words: readonly string[]): LogFormat {
   return /^--log-format[=\n]json$/m.test(words.join('\n')) ? 'json' : 'text';
 }
 
-/** From the least detail to the most. */
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 
 export type LogLevel = (typeof logLevels)[number];
@@ -36,7 +35,6 @@ export function createSecrets(known: readonly string[] = []): SecretSet {
 /** Prints everything but data, to stderr, without credentials and control characters. */
 export interface CliConsole extends SecretSet {
   readonly format: LogFormat;
-  /** Most detailed level printed. */
   readonly level: LogLevel;
   log(level: LogLevel, message: string | readonly string[]): void;
   /** Facts are for machines, words for people, who see nothing without words. */

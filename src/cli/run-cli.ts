@@ -124,7 +124,6 @@ function valueProblem(values: Readonly<Record<string, unknown>>, words: readonly
   return undefined;
 }
 
-/** Members that the parser's types lack. */
 declare module 'yargs' {
   interface Argv<T> {
     getOptions(): Declared;

@@ -110,7 +110,6 @@ class Series {
     return exit;
   }
 
-  /** Reports the failure of a pipeline, or of a file that was not loaded. */
   #failed(thrown: unknown, pipeline?: string) {
     const { console, signal } = this.context;
     reportFailure(console, thrown, this.#isOne ? undefined : pipeline);

@@ -23,7 +23,6 @@ export const explain = command(
   },
 );
 
-/** A title, and notes below it. */
 type Branch = readonly string[];
 
 function treeOf({ pipeline, source, steps, sinks, rejects, alone, together }: Explanation): string {

@@ -155,7 +155,6 @@ const queries: Readonly<Record<Reader, Query>> = {
   },
 };
 
-/** The types that readers see. */
 const typesOf: Readonly<Record<DeclaredType, Readonly<Record<Reader, string>>>> = {
   text: { duckdb: 'VARCHAR', polars: 'String', spark: 'STRING' },
   flag: { duckdb: 'BOOLEAN', polars: 'Boolean', spark: 'BOOLEAN' },
