@@ -59,12 +59,10 @@ export type Paging =
  */
 export type EndForm = 'empty_object' | 'null' | 'no_content' | 'no_rows' | 'not_found' | 'empty_page';
 
-/** What a declared collection states about its responses. */
 export interface Served {
   readonly paging: Paging;
   /** Names on the way to the list in a response; empty if the response is the list. */
   readonly rows: readonly string[];
-  /** Parameters of every request. */
   readonly query: Readonly<Record<string, string>>;
   /** Responses that mean that there are no rows. */
   readonly ends: readonly EndForm[];

@@ -8,7 +8,6 @@ export interface Place {
   readonly state: string;
 }
 
-/** Returns all codes of the package `zipcodes` with their places. */
 export function zipPlaces(): readonly (readonly [code: string, place: Place])[] {
   const { text, starts } = (table ??= readTable());
   return Array.from(starts, ([code, start]) => [code, placeIn(text, start, code)]);

@@ -15,7 +15,6 @@ export interface ValueOf {
 
 export const declaredTypes = ['text', 'flag', 'integer', 'decimal', 'timestamp', 'date'] as const satisfies readonly DeclaredType[];
 
-/** The required form of a text, for messages. */
 export const expectations: Readonly<Record<DeclaredType, string>> = {
   text: 'valid Unicode text',
   flag: 'yes/no, y/n, true/false or 1/0',
@@ -191,7 +190,6 @@ export function strictest(columns: readonly Column[]): Sensitivity {
 export interface OutputColumn {
   readonly name: string;
   readonly field: string;
-  /** The service's own name. */
   readonly original: string;
   /** Always `text` under `types: text`. */
   readonly type: DeclaredType;

@@ -20,7 +20,6 @@ export interface Consistency {
   repaired: number;
   /** Rows that appeared more than once, by key. The first one read is kept. */
   duplicates: number;
-  /** Rows that appeared again with other values. */
   changed: number;
   /** Rows that are known to share their key with a different row; there may be more. */
   conflicts: number;

@@ -31,7 +31,6 @@ class CataloguedError<Code extends ErrorCode = ErrorCode> extends Error {
     this.code = code;
   }
 
-  /** The lines of the message: one per problem or gate. */
   get lines(): readonly string[] {
     return this.message.split('\n');
   }
@@ -103,7 +102,6 @@ export class SourceError extends CataloguedError<CodeOf<'SOURCE'>> {
   override readonly name: string = 'SourceError';
 
   readonly kind: FailureKind;
-  /** HTTP status, if there was a response. */
   readonly status: number | undefined;
   /** Milliseconds to wait, from `Retry-After`. */
   readonly retryAfterMs: number | undefined;

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 
-/** Formats a count, like `1,204`. */
 export function amount(count: number): string {
   return count.toLocaleString('en-US');
 }

@@ -23,7 +23,6 @@ export const ascii = {
 const { tab, lineFeed, carriageReturn, space, quote, plus, minus, dot, zero, nine, backslash } = ascii;
 const { openList, closeList, openRecord, closeRecord } = ascii;
 
-/** Returns the offset of the next byte that is not white space. */
 export function afterSpace(json: Uint8Array, start: number): number {
   let at = start;
   for (;;) {

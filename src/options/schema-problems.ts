@@ -4,7 +4,6 @@ import { schema, StepError, unknownName } from '../core/index.js';
 type Issue = z.core.$ZodIssue;
 type Path = readonly (string | number)[];
 
-/** A problem that a schema finds in a value, or with `onKey` in its key. */
 export interface SchemaProblem {
   readonly path: Path;
   readonly message: string;
