@@ -225,7 +225,6 @@ async function findLimit(probe: Probe, collection: Collection, { firstPage, limi
   return ['note', `limit=${accepted} is accepted, but a cap is not determined: ${collection.name} has only ${rows}`, paged];
 }
 
-/** @returns The largest accepted limit, and what the others got. */
 async function largestAccepted(
   probe: Probe,
   collection: Collection,

@@ -27,7 +27,6 @@ export type Names = readonly string[];
 /** Sends a bounded number of requests, one at a time, and collects findings with their requests. */
 export class Probe {
   readonly findings: DiagnosisFinding[] = [];
-  /** The requests since the last finding. */
   #evidence: Exchange[] = [];
   sent = 0;
   #open = 0;
@@ -174,14 +173,12 @@ export interface DiagnosisFinding {
 /** A request like `GET https://data.example/api/leads?page=1&limit=20`, and its result. */
 interface Exchange {
   readonly request: string;
-  /** `undefined` without a response. */
   readonly status: number | undefined;
   /** The status and the number of bytes, or what is wrong. */
   readonly answer: string;
   readonly ms: number;
 }
 
-/** The measurements of a service, without credentials and rows. */
 export interface Diagnosis {
   readonly service: string;
   /** The collection whose pages were measured; `undefined` if none of the service's own had rows. */

@@ -77,7 +77,6 @@ function rowDifferences(at: string, expected: ExpectedRows, received: readonly T
   });
 }
 
-/** @returns The first line that differs. */
 function textDifferences(at: string, expected: string, received: string): readonly Difference[] {
   const lines = pairsOf(expected.split('\n'), received.split('\n'));
   return lines.flatMap(([wanted, came], index) => differing(`${at}, line ${index + 1}`, wanted, came)).slice(0, 1);

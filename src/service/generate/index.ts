@@ -51,7 +51,6 @@ export function generate({ seed = 1, ...given }: GenerateOptions = {}): DataSour
   });
 }
 
-/** How many more characters of rows may be kept. */
 interface Room {
   left: number;
 }
