@@ -28,7 +28,6 @@ export const memory = schema((z) =>
   ),
 );
 
-/** The options of a step that takes all rows. */
 export interface SpillOptions {
   /** Bytes of memory for rows before they are spilled. At least 32,000,000; default 256,000,000. */
   readonly memory?: number | undefined;

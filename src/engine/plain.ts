@@ -39,7 +39,6 @@ export function sqlValues(vector: Vector): readonly SqlValue[] {
 /** Replaces an instant in a result that milliseconds cannot hold. */
 export const finerThanMs = 2n ** 63n - 2n;
 
-/** Returns a value of a result, or why its column cannot hold it. */
 export function resultOf(value: SqlValue, type: DeclaredType): Value | Unfit {
   const given = valueOf(value, type);
   if (given === null || type === 'text' || exact[type](given) !== undefined) return given;

@@ -11,7 +11,6 @@ export interface QueryColumn {
 export interface DescribedQuery {
   /** `madeOf`: the columns of `rows` that its values may come from. */
   readonly columns: readonly (QueryColumn & { readonly madeOf: readonly QueryColumn[] })[];
-  /** The columns of `rows` that it may read; it gets no others. */
   readonly reads: readonly QueryColumn[];
   /** Whether these are all columns, because it uses some without naming them. */
   readonly isWhole: boolean;
@@ -78,7 +77,6 @@ export function querySetting(columns: readonly QueryColumn[], now: Date): readon
   return [...ofTime, `CREATE VIEW rows AS SELECT ${shown.join() || 'present'} FROM stored`];
 }
 
-/** Returns how to read result columns as stored values. */
 export function queryResult(columns: readonly QueryColumn[]): string {
   return columns.map(({ name, type }) => forms[type].read(quoted(name))).join();
 }
@@ -160,7 +158,6 @@ function resultOf(prepared: DuckDB.DuckDBPreparedStatement, tree: QueryTree): Qu
   return { columns: columns.map((column, index) => ({ ...column, madeOf: itemAt(origins, index) })), reads, isWhole, warning };
 }
 
-/** A part of a query's syntax tree, as returned by `json_serialize_sql`. */
 type Node = Readonly<Record<string, unknown>>;
 
 class QueryTree {
@@ -248,7 +245,6 @@ class QueryTree {
     return undefined;
   }
 
-  /** The zone of each AT TIME ZONE, and its operand. */
   get zones(): readonly (readonly [zone: string, turned: Node])[] {
     return this.#nodes.flatMap((node) => {
       const [zone, turned] = node.class === 'FUNCTION' && lower(node.function_name) === 'timezone' ? nodesOf(node.children) : [];

@@ -25,7 +25,6 @@ export interface ByteTarget {
   append(bytes: Uint8Array): Promise<void>;
 }
 
-/** When a row group is complete, and how its rows are sorted. */
 export interface GroupPlan {
   /** Rows that complete it, at least 1. */
   readonly rows: number;

@@ -106,7 +106,6 @@ export function readExactGroups(path: string): AsyncIterable<readonly Row[]> {
   return groupsOf(path, undefined, { ...exactTexts, ...instants }, windowRows);
 }
 
-/** @param most Rows at a time. */
 async function* groupsOf(
   path: string,
   columns: readonly string[] | undefined,

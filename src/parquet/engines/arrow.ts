@@ -80,7 +80,6 @@ function moved({ file_offset: fileOffset, meta_data: data }: ColumnChunk, shift:
 
 const magic = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
 
-/** The end of a file: metadata, its length and the magic. */
 function footer(columns: readonly OutputColumn[], groups: readonly RowGroup[], encoding: Encoding): Uint8Array {
   const sorting = encoding.sortedBy.map(({ column, descending }) => {
     return { column_idx: columns.findIndex(({ name }) => name === column), descending, nulls_first: false };
@@ -128,7 +127,6 @@ function withoutGroups(file: FileMetaData): Uint8Array {
   return bytes;
 }
 
-/** Encodes row groups as Parquet files, here or in the thread. */
 interface GroupEncoding {
   /** Makes the thread load what it needs while the first row group fills. */
   start(): void;

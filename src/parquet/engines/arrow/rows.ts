@@ -15,7 +15,6 @@ import { RowValues } from '../../row-values.js';
 
 /** A row group for the encoder, in one buffer, which can be transferred. */
 export interface GroupBytes {
-  /** An Arrow stream of one record batch. */
   readonly stream: Uint8Array<ArrayBuffer>;
   /** The columns whose values rarely repeat. */
   readonly plain: readonly string[];
