@@ -11,7 +11,6 @@ import { pagedBatches } from './paged-source.js';
 export interface Collector {
   /** Takes the rows of a page; one call at a time. The step declares a bound of the memory that this keeps. */
   add(batch: RecordBatch, page: number): Promise<void>;
-  /** Called once, after the last rows. */
   finish(): Promise<BatchReader>;
   /** Frees what the step holds, however the stream ends. */
   close(): Promise<void>;

@@ -30,7 +30,6 @@ export interface RowSource {
 
 export interface OpenedSource {
   readonly pages$: Observable<Page>;
-  /** The undeclared columns of the rows so far. */
   undeclared(): readonly Column[];
   /** What was found out about the list, complete at the end of the pages; `undefined` if nothing is checked. */
   readonly consistency: Consistency | undefined;
@@ -49,7 +48,6 @@ export interface ColumnsContext extends Pick<RowSource, 'withheld'> {
 
 /** A step in a chain: what is known of an operator besides its effect on pages. */
 export interface StepNode<In = never, Out = unknown> {
-  /** Name in messages, for example `select`. */
   readonly at: string;
   /** Returns the output columns; `undefined` if unknown. */
   columns(input: readonly Column[], context: ColumnsContext): readonly Column[] | undefined;
@@ -111,9 +109,7 @@ export function openedStep<In, Out>(node: StepNode<In, Out>, opened: (read: Chai
 export interface ChainStep {
   readonly at: string;
   readonly blocking?: boolean | undefined;
-  /** Opens it for a read. */
   open(read: ChainRead): Step;
-  /** Returns what is known about the rows that arrive at it. */
   known(): KnownRows | undefined;
 }
 
@@ -186,7 +182,6 @@ export class ChainRead {
     );
   }
 
-  /** The step that failed, or the source; `undefined` for none. */
   get failedAt(): string | undefined {
     return this.#passages.find(({ outcome }) => outcome === 'failed')?.from;
   }

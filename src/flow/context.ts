@@ -37,7 +37,6 @@ export function emptyTally() {
   return {
     /** Rows that a condition dropped. */
     filtered: 0,
-    /** Rows whose key had occurred before. */
     duplicates: 0,
     /** Rows that arrived at a limit after it was reached. */
     beyondLimit: 0,
@@ -49,13 +48,10 @@ export function emptyTally() {
     unmatched: 0,
     /** Rows that one-to-many joins or the elements of lists added. */
     expanded: 0,
-    /** Rows sent to the rejects. */
     rejected: 0,
-    /** Values that became `null` under `on_error: null`. */
     nulled: 0,
     /** Rows that went into groups. */
     grouped: 0,
-    /** Rows emitted for groups: one per group. */
     groups: 0,
   };
 }

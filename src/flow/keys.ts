@@ -18,7 +18,6 @@ export type Seen = 'new' | 'same' | 'changed';
  */
 export class KeyMap {
   readonly #segments = Array.from({ length: 256 }, (): Segment | undefined => undefined);
-  /** Initial capacity of a segment, in entries. */
   readonly #room: number;
   readonly #digest = new Uint32Array(3);
   /** Where the text placed or found last is. */
@@ -127,7 +126,6 @@ export class KeyMap {
     return !isFree(segment.slots, this.#slot);
   }
 
-  /** Adds the current digest. @returns Whether it was new. */
   #place(): boolean {
     const segment = (this.#segments[(this.#digest[0] ?? 0) >>> 24] ??= new Segment(this.#room, this.marked));
     const before = segment.size;

@@ -27,7 +27,6 @@ export class Drain {
   out = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Returns the same page with a lease that tracks its release. */
   track<T>(page: Page<T>): Page<T> {
     let held = true;
     const release = () => {

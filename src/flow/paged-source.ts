@@ -7,14 +7,12 @@ import { untilReleased } from './lease.js';
 import { handling, pageOf, reorder, type Lease, type Page } from './page.js';
 
 export interface ListEnd {
-  /** Number of the first page without rows. */
   readonly page: number;
   /** Numbers of later pages that had rows, requested before it was answered. In order. */
   readonly after: readonly number[];
 }
 
 interface PagedOptions {
-  /** What is being read, for messages. */
   readonly name: string;
   /** Pages in flight, waiting or in the chain at a time. */
   readonly window: number;

@@ -2,9 +2,7 @@ import { catchError, throwError, type MonoTypeOperatorFunction } from 'rxjs';
 import { type LeadstreamError, withDiscreetMessage, textOf, type Column, type Row } from '../core/index.js';
 import type { Page } from './page.js';
 
-/** The row at which something failed. */
 export interface RowPlace {
-  /** Name of the step or sink. */
   readonly at: string;
   readonly page: number;
   /** Index within the step's rows of the page, from 0. */

@@ -73,7 +73,6 @@ export function refusedRow({ who, ...place }: FunctionPlace, { what, remedy, cau
   });
 }
 
-/** The declared types that fit a JavaScript value. */
 type TypeFor<V> = { [T in DeclaredType]: NonNullable<V> extends ValueOf[T] ? T : never }[DeclaredType];
 
 type Declared<T extends DeclaredType> = T | { readonly type: T; readonly sensitivity?: Sensitivity | undefined };
@@ -187,7 +186,6 @@ class MadePage<U> {
   }
 }
 
-/** The JavaScript values of each declared type. */
 const kinds: Readonly<Record<DeclaredType, { readonly words: string; holds(value: Value): boolean }>> = {
   text: { words: 'a string', holds: (value) => typeof value === 'string' },
   flag: { words: 'a boolean', holds: (value) => typeof value === 'boolean' },

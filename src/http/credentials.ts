@@ -7,7 +7,6 @@ export type Credentials =
   | { readonly bearer: string }
   | { readonly header_name: string; readonly header_value: string };
 
-/** How a field of credentials is checked and protected. */
 export interface CredentialField {
   /** A `secret` is a key, which texts are searched for. A `withheld` value is only never printed or written. `plain`: no credential. */
   readonly privacy: 'secret' | 'withheld' | 'plain';

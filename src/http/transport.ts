@@ -30,7 +30,6 @@ export interface TransportOptions {
   readonly agent?: OwnAgents | undefined;
 }
 
-/** A program's agents, by the protocol of the service. */
 export interface OwnAgents {
   readonly http?: HttpAgent | undefined;
   readonly https?: HttpsAgent | undefined;
@@ -200,7 +199,6 @@ async function decoded(target: Target, sent: Uint8Array, encoding = '', maxPageB
   return body.length > maxPageBytes ? bodyTooLarge(target, maxPageBytes) : body;
 }
 
-/** Status of a connection that switches to another protocol. */
 const switching = 101;
 
 function proxyRefusal(target: Target, proxy = '', status: number): SourceError {

@@ -38,7 +38,6 @@ export class KeptColumn {
     return (this.#values ?? this.#texts).take(rows);
   }
 
-  /** Frees what only `append` needs. */
   close(): void {
     this.#values?.close();
   }
@@ -83,6 +82,7 @@ class Dictionary {
     return new DictionaryVector(this.#values, indices);
   }
 
+  /** Frees what only `append` needs. */
   close(): void {
     this.#known = new Map();
     this.#ofText = memoOfTexts((text) => this.#indexOf(text));
@@ -125,7 +125,6 @@ class KeptTexts {
   readonly #builder = new Utf8Builder();
   #others: Value[] | undefined;
   #length = 0;
-  /** The texts of the page being assembled. */
   #page = Buffer.allocUnsafeSlow(1 << 12);
 
   append(vector: Vector): void {

@@ -236,7 +236,6 @@ export function mapping(
   };
 }
 
-/** Creates a column of a function's results for some items, in order. */
 export function mappedFrom<T>(items: readonly T[], find: (item: T) => Value | Unfit): Mapped {
   const outcomes = new Outcomes(new Array<Value>(items.length));
   for (const [row, item] of items.entries()) outcomes.put(row, find(item));

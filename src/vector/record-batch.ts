@@ -43,7 +43,6 @@ export class RecordBatch {
     return this.columns.get(name) ?? FlatVector.ofNulls(this.length);
   }
 
-  /** Returns the named columns that exist, in the given order. */
   select(names: readonly string[]): RecordBatch {
     const found = names.filter((name) => this.columns.has(name));
     return new RecordBatch(this.length, new Map(found.map((name) => [name, this.column(name)])));

@@ -10,7 +10,6 @@ export class Utf8 {
   #view = new DataView(this.#bytes.buffer);
   #length = 0;
 
-  /** Appends an ASCII character. */
   code(code: number): void {
     this.#reserve(1);
     this.#bytes[this.#length] = code;
