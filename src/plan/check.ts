@@ -90,7 +90,6 @@ function joined({ sinks }: Chain, problem: Problem): readonly string[] {
   });
 }
 
-/** Finds the tables that the pipelines of a file publish together. */
 function togetherIn(checked: readonly Checked[]): Together {
   const all = checked.filter(({ together }) => together !== undefined);
   const paths = all.flatMap(({ together = [] }) => together);

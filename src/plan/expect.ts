@@ -73,7 +73,6 @@ interface Named {
 }
 
 export interface Gate {
-  /** Name in files and reports, below `expect`. */
   readonly gate: string;
   observe(batch: RecordBatch): void;
   /** Describes why it refuses the rows, if it does. @param rows All rows seen. */

@@ -110,7 +110,6 @@ export interface LintedPipeline {
   readonly from: string;
   readonly steps: readonly string[];
   readonly to: readonly string[];
-  /** The columns that leave the last step. */
   readonly columns: readonly string[];
 }
 

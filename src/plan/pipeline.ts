@@ -29,7 +29,6 @@ export interface Pipeline {
   readonly rejects: RejectsPlan;
   /** How stores are reached; the environment has the rest. */
   readonly store: PipelineShape['store'];
-  /** The tables published together with its own. */
   readonly together: Together | undefined;
   readonly expect: Expect | undefined;
   /** What happens if columns differ from the last run's. */
@@ -52,7 +51,6 @@ export interface Pipeline {
   readonly secrets: readonly string[];
 }
 
-/** The gate on rejected rows, and their file. */
 export interface RejectsPlan {
   /** Absolute path with placeholders for day and run id; `undefined` if rejects are only counted. */
   readonly path: string | undefined;

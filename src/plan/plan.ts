@@ -10,7 +10,6 @@ import { validated, type IssueList, type Problem } from './issues.js';
 import type { PipelineShape } from './spec.js';
 
 export interface PlannedStep {
-  /** Name in messages and reports, like `steps[1] derive`. */
   readonly at: string;
   readonly definition: StepDefinition;
   readonly config: unknown;

@@ -108,7 +108,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ReferenceSource {
   readonly env: Environment;
-  /** Folder that the paths of `${file:…}` resolve against. */
   readonly baseDir: string;
   /** Returns the content of a file without its last line end; `undefined` if it is not readable. Read once, as it may be a pipe. */
   read(name: string): string | undefined;

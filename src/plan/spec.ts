@@ -216,7 +216,6 @@ export const expectationShape = schema((z) =>
   }),
 );
 
-/** Returns the name of a count in a file's `books`. */
 export function bookName<C extends string>(count: C): C | 'beyond_limit' {
   return count === 'beyondLimit' ? 'beyond_limit' : count;
 }
