@@ -32,7 +32,6 @@ const countsFile = schema((z) =>
 
 type CountsFile = z.output<ReturnType<typeof countsFile>>;
 
-/** The stored counts of one run: plain JSON. */
 export type RunCounts = Omit<CountsFile, 'version'>;
 
 export type Count = z.output<ReturnType<typeof count>>;

@@ -32,7 +32,6 @@ export interface RowPassage {
   readonly outcome: 'passed' | 'dropped' | 'rejected' | 'failed' | 'depends on all rows' | 'not reached';
   /** Why it is rejected or fails, or what a `dedupe` leaves unknown, in words. */
   readonly reason?: string | undefined;
-  /** What the step counted, without zeros. */
   readonly counts: Readonly<Partial<Tally>>;
   /** A join can turn one row into several. */
   readonly rows: readonly (readonly RowField[])[];

@@ -15,7 +15,6 @@ export type HowRead = Pick<RunReport, 'resumed' | 'since' | 'partial'> & { reado
 
 type Side = { readonly at: string; readonly collection: string; readonly findings: Findings };
 
-/** The counts of a run, and what it knows about columns. */
 export class Ledger {
   readonly source: { pages: number; rows: number; readonly tally: Tally; readonly findings: Findings };
   /** The other sides of joins, with their rows as they arrived. */
@@ -48,7 +47,6 @@ export class Ledger {
     this.source.rows += countOf(page);
   };
 
-  /** Fixes the columns of the rows by what was read so far. */
   readonly fixColumns = (): readonly Column[] => {
     this.#columns = new RunColumns(this.pipeline, this.source.findings, this.#earlier);
     return this.#columns.leaving;

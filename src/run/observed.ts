@@ -8,7 +8,6 @@ import { PipelineRead } from './reading.js';
 import type { Rejects } from './rejects.js';
 import { Run } from './start.js';
 
-/** What enters the first step or leaves a step. */
 export class Stage {
   readonly rows: Row[] = [];
   passed = 0;
@@ -38,7 +37,6 @@ export class Stage {
 
 export interface Observing {
   readonly steps: readonly PlannedStep[];
-  /** Rows to keep at each stage. */
   readonly rows: number;
   /** Opens what precedes the first step. */
   begin(runtime: StepRuntime): Step;

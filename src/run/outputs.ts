@@ -11,7 +11,6 @@ interface OutputsOptions extends Pick<KnownRows, 'key'> {
   readonly events: Events;
 }
 
-/** The open outputs of a run, or of a program. */
 export class Outputs<O extends { readonly at: string; readonly writer: SinkWriter }> {
   #columns: readonly Column[] = [];
   #begun: Promise<unknown> | undefined;
@@ -21,7 +20,6 @@ export class Outputs<O extends { readonly at: string; readonly writer: SinkWrite
     private readonly options: OutputsOptions,
   ) {}
 
-  /** The columns of the rows, once the outputs have begun. */
   get columns(): readonly Column[] {
     return this.#columns;
   }

@@ -5,7 +5,6 @@ import { forgetCommit, logCommit, prepareCommit, reworded, type Commit, type Log
 
 /** Where a commit is logged before it is carried out, so that the next run completes it if this process is killed. */
 export interface CommitLog extends Omit<LoggedCommit, keyof Commit> {
-  /** Folder of the redo log. */
   readonly folder: string;
   /** Called when the commit is logged. From then on, what it needs must stay. */
   logged?(): void;
@@ -16,7 +15,6 @@ export interface CommitLog extends Omit<LoggedCommit, keyof Commit> {
 export interface PublishOptions {
   readonly outputs: readonly { readonly at: string; readonly prepared: Pick<PreparedOutput, 'path' | 'commit' | 'cleanup'> }[];
   readonly commit: Commit;
-  /** Whether a limit ended the read. */
   readonly partial?: boolean;
   readonly events?: Events;
   readonly nonFatal: (failure: unknown) => void;

@@ -24,7 +24,6 @@ export interface RunReport {
   readonly findings: FindingsReport;
   readonly warnings: readonly Warning[];
   readonly consistency: Consistency;
-  /** The reads of the other sides of joins. */
   readonly sides: readonly {
     readonly at: string;
     readonly collection: string;

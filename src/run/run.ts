@@ -70,7 +70,6 @@ interface Found {
   /** Undeclared fields with a column from the start, by the service's name. */
   readonly fields?: readonly string[];
   readonly lateRows?: boolean;
-  /** Pages spooled by an interrupted run. */
   readonly resumed?: number;
 }
 

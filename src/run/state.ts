@@ -36,7 +36,6 @@ import { publish } from './publish.js';
 /** `begun`: records of the runs that pages belong to; `sinks`: locks for sinks without a path. */
 type Part = 'redo-log' | 'spool' | 'begun' | 'counts' | 'scratch' | 'sinks';
 
-/** The folder where runs keep state for later ones. */
 export class StateFolder {
   private constructor(readonly path: string) {}
 

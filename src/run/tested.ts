@@ -8,7 +8,6 @@ import { fileText, loadCheck, referenceSource } from '../plan/index.js';
 import type { Checked, Extensions, Pipeline, PlannedSink } from '../plan/index.js';
 import { extraStep } from './observed.js';
 
-/** A test in a pipeline file. */
 export type PipelineTest = Awaited<ReturnType<typeof loadTests>>[number];
 
 export type TextRow = Readonly<Record<string, string | null>>;
@@ -33,7 +32,6 @@ export async function loadTests(file: string, options: Extensions & { readonly c
     tests.map((test, place) => ({
       ...test,
       pipeline: name,
-      /** Its line in the file, from 1. */
       line: document.locate(['tests', place, 'name']).line,
       declared: Object.values(plan?.collections ?? {}).filter(({ name: read, served }) => served && plan?.reads.includes(read)),
       /** `url` and `key` belong to the test's service. */
