@@ -52,7 +52,6 @@ export async function openInCode<C>(
   }
 }
 
-/** Releases the lock when the output is finished or abandoned. */
 function releasing(writer: SinkWriter, lock: RunLock): SinkWriter {
   async function last<T>(work: Promise<T>): Promise<T> {
     try {

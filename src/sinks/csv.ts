@@ -140,7 +140,6 @@ function cellFormatter(stream: ReturnType<typeof format>): (cell: string) => str
   };
 }
 
-/** Cells that spreadsheets would evaluate. */
 const formula = /^[=+\-@\t\r]/;
 const harmless = plainBytes(formula, true);
 /** Number of cached results: notes, tags and JSON texts often have few distinct values. */

@@ -18,7 +18,6 @@ export interface CustomSinkContext extends Pick<SinkContext, 'at' | 'pipeline' |
 
 /** What a custom sink is to publish. */
 export interface ToCommit {
-  /** Rows written. */
   readonly rows: number;
   /** Whether a limit ended the read, so that rows may be missing. A completed observable of pages counts as whole. */
   readonly partial: boolean;

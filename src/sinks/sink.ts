@@ -88,7 +88,6 @@ export interface OutputPlace {
   readonly names: PathNames;
 }
 
-/** A sink of pipeline files. */
 export interface SinkDefinition<N extends string = string, C = unknown> {
   readonly name: N;
   readonly summary: string;

@@ -36,7 +36,6 @@ export abstract class CellFormat implements TextFormat {
 
   protected abstract put(value: Value, column: OutputColumn): void;
 
-  /** Writes a cell whose text is bytes already. */
   protected abstract putBytes(texts: Utf8Vector, row: number): void;
 
   rows(batch: Batch): Uint8Array {

@@ -170,7 +170,6 @@ function stepped(
   const unchanged = stay.filter((name) => !Object.hasOwn(adds, name));
   const known = new Set([...batch.columns.keys(), ...Object.keys(adds)]);
   const values = new DeclaredValues(adds);
-  /** The index of the source row of each returned row. */
   const places: number[] = [];
   let row = 0;
 

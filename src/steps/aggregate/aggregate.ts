@@ -211,7 +211,6 @@ function opened({ by = [], compute }: AggregateConfig, runtime: StepRuntime) {
   return { types: labels.map((label) => values.get(label) ?? 'flag'), query, columns, read };
 }
 
-/** The name of an aggregate in code: `countDistinct` for `count_distinct`. */
 type NameInCode<N extends string> = N extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<NameInCode<Tail>>}` : N;
 
 type Condition<T> = (row: T) => boolean;

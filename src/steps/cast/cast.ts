@@ -52,7 +52,6 @@ function casting(type: DeclaredType): (vector: Vector) => Mapped {
   );
 }
 
-/** Distinct texts per column that are cached. */
 const maxRemembered = 16_384;
 
 export const castStep = builtInStep('cast', {

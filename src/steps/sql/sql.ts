@@ -150,7 +150,6 @@ export const sqlStep = builtInStep('sql', {
 
 interface QueryRowsOptions extends Omit<DatabaseOptions, 'failed'> {
   readonly query: string;
-  /** Returns the columns of `rows`. @param first The first rows. */
   rows(first: RecordBatch): readonly QueryColumn[];
   /** The columns that the result must have. Default: any. */
   readonly expected?: readonly QueryColumn[] | undefined;
@@ -158,7 +157,6 @@ interface QueryRowsOptions extends Omit<DatabaseOptions, 'failed'> {
   readonly now: Date;
 }
 
-/** Collects the columns that a query uses, and runs it. */
 class QueryRows implements Collector {
   #opened: Awaited<ReturnType<typeof openQuery>> | undefined;
 
