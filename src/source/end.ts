@@ -159,7 +159,6 @@ export class EndOfList {
     return undefined;
   }
 
-  /** Checks a list without rows by pages of other sizes. */
   async #checkEmpty(ask: Ask, end: number): Promise<number | undefined> {
     const sizes = this.#isFirst && this.reading.seen ? evenly(otherSizes(this.list.limit), 2) : [];
     const pages = sizes.flatMap((size) => [end, end + 1].map((page) => this.positions.page(ask, page, size)));

@@ -208,7 +208,6 @@ class LinkedPages {
   readonly #named = new Map<string, number>();
   /** The answers without rows that pointed to a next page. */
   readonly empty: Place[] = [];
-  /** The answer that pointed to no next page. */
   end: Place & { readonly names: readonly string[] } = { number: 1, position: undefined, names: [] };
   returns = 0;
   #fresh: number | undefined;
@@ -259,7 +258,6 @@ class LinkedPages {
     return this.reading.reader.request({ page: number, position, purpose: 'probe' }).pipe(catchError(unlessRefused));
   }
 
-  /** Continues where the list ended. @returns The number of the page to read. */
   reopen(): number {
     const { number, position } = this.end;
     this.#positions.length = number;

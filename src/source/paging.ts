@@ -24,7 +24,6 @@ export function firstPageOf({ served }: Collection, { firstPage }: Pick<PagingOp
   return served.paging.scheme === 'page' ? (served.paging.first ?? firstPage) : 1;
 }
 
-/** Returns the parameters of the first request of a list, without credentials. */
 export function firstQuery(collection: Collection, options: PagingOptions & { readonly limit?: number | undefined }): URLSearchParams {
   const { limit = defaults.limit, firstPage = defaults.firstPage } = options;
   const { paged, served } = collection;

@@ -15,7 +15,6 @@ interface Way {
   confirm(end: ListEnd): Observable<number | undefined>;
 }
 
-/** Reads the pages of a list, from a number to the confirmed end. */
 export function crawl({ reader, options }: FirstRead, way: Way, firstPage = way.firstPage): Observable<Page> {
   return pagedBatches((number) => way.page(number), {
     name: reader.collection.name,

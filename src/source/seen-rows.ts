@@ -18,7 +18,6 @@ export class SeenRows {
   #next = 1;
   #sequence: number[] = [];
 
-  /** @param expected Rows that the list had the last time. */
   constructor(expected = 0) {
     this.#keys = new KeyMap(undefined, true, expected);
   }
@@ -118,7 +117,6 @@ export function fingerprintOf(batch: RecordBatch): string {
   return fingerprint;
 }
 
-/** Returns a function for the text of a row: all its fields, in any order. */
 function textsOf(batch: RecordBatch): (row: number) => string {
   const columns = Array.from(batch.columns).sort(([a], [b]) => (a < b ? -1 : 1));
   return (row) => {
@@ -141,7 +139,6 @@ export class FirstRead {
   readonly digests = new Map<number, number>();
   /** Digests of pages, for reads that do not store keys. */
   readonly #known = new Set<number>();
-  /** Distinct keys, and rows whose key occurred before. */
   distinct = 0;
   repeated = 0;
   drifted = false;

@@ -47,7 +47,6 @@ export function scan(answer: Uint8Array): Scanned | undefined {
 
 const { space, quote, comma, colon, backslash, openList, closeList, openRecord, closeRecord } = ascii;
 
-/** The layout of the first record. */
 interface Form {
   readonly names: readonly string[];
   readonly start: number;
@@ -98,7 +97,6 @@ class Scan {
   #bounds: Int32Array;
   readonly #nulls: Int32Array;
   readonly #notText: Int32Array;
-  /** Texts to append, because the body does not contain them literally. */
   #plain = Buffer.alloc(0);
   #plainLength = 0;
 

@@ -105,7 +105,6 @@ export function createClient(options: ClientOptions, events?: Events, limiters?:
   }
 
   return {
-    /** @param reveal Secret columns to include. Default: none. */
     reader: <C extends Collection>(collection: C, reveal: readonly string[] = []) =>
       createReader(collection, reveal, { limit, redact, linkScope, read, onPath }),
     /** Maximum number of requests at a time; others wait. */

@@ -146,7 +146,6 @@ export interface Position {
   readonly departs?: string | undefined;
 }
 
-/** Returns whether each page of a collection points to the next. */
 export function isSequential(served: Served | undefined): served is Served {
   return served?.paging.scheme === 'cursor' || served?.paging.scheme === 'link';
 }

@@ -143,7 +143,6 @@ export interface SpooledSource extends ServiceList {
 
 export type SourceOptions = Pick<ClientOptions, 'baseUrl' | 'auth'> & Pick<PagingOptions, 'firstPage'> & Pick<SpooledSource, 'pipeline'>;
 
-/** Returns the source of a collection, read in pages of `limit` rows. */
 export function sourceOf(collection: Collection, limit: number, options: SourceOptions): SpooledSource {
   const { baseUrl, auth, pipeline } = options;
   return { baseUrl, account: accountOf(auth), collection, limit, pipeline, firstPage: firstPageOf(collection, options) ?? 1 };

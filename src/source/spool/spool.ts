@@ -103,7 +103,6 @@ export class Spool {
     await this.#mark(this.pages > 0 ? startedAt : undefined);
   }
 
-  /** Number of available pages; 0 after `remove`. */
   get pages(): number {
     return this.#records.size;
   }
@@ -148,7 +147,6 @@ export class Spool {
     await inState('E_SINK_WRITE', `cannot spool page ${page} in ${this.folder}`, () => stored);
   }
 
-  /** Discards all pages, because the list has changed. */
   async clear(): Promise<void> {
     this.#next = undefined;
     await inState('E_SINK_WRITE', `cannot clear ${this.folder}`, async () => {

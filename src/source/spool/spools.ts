@@ -44,7 +44,6 @@ export class Spools {
     return (await this.#all()).map(({ folder }) => folder);
   }
 
-  /** Removes all pages, after publishing. */
   async remove(): Promise<void> {
     for (const spool of await this.#all()) await spool.remove();
   }
