@@ -5,7 +5,6 @@ export function errnoOf(thrown: unknown): string | undefined {
   return typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
 }
 
-/** Creates a handler for `catch` that returns `instead` for a missing file. */
 export function unlessMissing<T>(instead: T): (thrown: unknown) => T {
   return (thrown) => {
     if (errnoOf(thrown) === 'ENOENT') return instead;

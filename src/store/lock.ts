@@ -83,7 +83,6 @@ export async function inTurn<T>(path: string, runId: string, work: () => Promise
   }
 }
 
-/** Takes the lock of an output, as `acquire` describes. */
 async function take(output: string, mine: Owner, mode: number): Promise<HeldLock> {
   const path = join(dirname(output), `.${basename(output)}.lock`);
   const folders = await makeFolders(dirname(output));

@@ -17,7 +17,6 @@ export interface ObjectLockOptions {
 
 export interface HeldLock {
   readonly output: string;
-  /** Returns who holds it by now. */
   holder(): Promise<Owner | undefined>;
   /** Never rejects. */
   beat(): Promise<void>;

@@ -68,7 +68,6 @@ export async function openRegular(
   throw refused(path, 'is not a regular file');
 }
 
-/** Reads a regular file. @throws As `openRegular`. */
 export async function readRegular(path: string): Promise<Buffer> {
   return closing(await openRegular(path), (handle) => handle.readFile());
 }

@@ -41,7 +41,6 @@ export class PartialFile {
     return this.#bytes;
   }
 
-  /** Size and digest of the closed file. */
   get content(): FileContent {
     if (this.#content === undefined) throw new SinkError('E_SINK_WRITE', `${this.path} is not closed yet`);
     return this.#content;

@@ -10,10 +10,8 @@ const names = ['run.date', 'run.id', 'pipeline'] as const;
 /** Values for `{{ … }}` in the path of an output: the UTC date of the run's first start (`YYYY-MM-DD`), its id, and the pipeline's name. */
 export type PathNames = Readonly<Record<(typeof names)[number], string>>;
 
-/** The day in a path that is not filled in. */
 export const dayTemplate = '{{ run.date }}';
 
-/** The run in a path that is not filled in. */
 export const runTemplate = '{{ run.id }}';
 
 const template = /\{\{([^{}]*)\}\}/g;

@@ -28,7 +28,6 @@ const rights = 's3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:A
 const setRegion = 'set region under store, or AWS_REGION';
 const keys = 'check the access key and its secret, in the environment or the profile';
 
-/** What to do about failures of a place. */
 const remedies: Readonly<Record<string, string>> = {
   NoSuchBucket: 'create the bucket, or correct its name',
   AccessDenied: `allow ${rights}; without s3:ListBucket, S3 responds like this to missing objects, too`,

@@ -38,7 +38,6 @@ export class S3Objects implements ObjectStore {
   readonly #sdk = loaded();
   readonly #client: SDK.S3Client;
   readonly #bucket: string;
-  /** Beginning of the keys in the bucket. */
   readonly #base: string;
   /** The version of an object without an ETag. */
   readonly #missingVersion: string;
@@ -280,7 +279,6 @@ async function paced<T>(
 
 type Content = Pick<SDK.PutObjectCommandInput, 'Body' | 'ContentLength' | 'ContentMD5' | 'IfMatch' | 'IfNoneMatch'>;
 
-/** Passes on what arrives, and counts it. */
 async function* counted(stream: unknown, how: How): AsyncGenerator<Buffer> {
   if (!(stream instanceof Readable)) return;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -289,7 +287,6 @@ async function* counted(stream: unknown, how: How): AsyncGenerator<Buffer> {
   }
 }
 
-/** Sends a part of a body with its MD5. */
 async function withBytes<T>(body: ObjectBody, from: number, to: number, how: How, send: (content: Content) => Promise<T>): Promise<T> {
   const md5 = createHash('md5');
   const read = bytesOf(body, from, to, how);
