@@ -31,10 +31,7 @@ export function missingPackage(name: string, what: string, install = name): stri
 
 export type Zod = typeof z;
 
-/**
- * Builds one or more schemas at first use, and caches them. All schemas of this package are built this way, because loading zod takes
- * longer than loading everything else that most programs import.
- */
+/** Builds schemas at first use, and caches them. All are built this way: loading zod takes longer than all else that most programs load. */
 export function schema<T>(build: (z: Zod) => T): () => T {
   let built: { readonly value: T } | undefined;
   return () => (built ??= { value: build(zod()) }).value;

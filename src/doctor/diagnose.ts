@@ -184,10 +184,7 @@ interface Paged {
 
 const sizes = [20, 5, 1];
 
-/**
- * Reads two small pages as a run does, which refuses a list that begins earlier or whose pages are all the same. Page 0 must be refused or
- * have no other rows.
- */
+/** Reads two small pages as a run does, which refuses an earlier beginning and equal pages. Page 0 must be refused or have no new rows. */
 async function findFirstPage(probe: Probe, collection: Collection, [limit = 1, ...smaller] = sizes): Promise<Result<Paged>> {
   let zero: Names = [];
   try {

@@ -156,10 +156,7 @@ export class ChainRead {
     this.#checks.push(check);
   }
 
-  /**
-   * Opens steps behind one another. A failure at a row names the row, and a stream that can never end fails.
-   * @param onPage Called with each page that leaves a step.
-   */
+  /** Opens steps in sequence: failures name the row, and endless streams fail. @param onPage Called with each page that leaves a step. */
   through(pages$: Observable<Page>, steps: readonly ChainStep[], onPage?: (page: Page, at: string) => void): Observable<Page> {
     const passing = (from: string, isBlocking: boolean, counted: readonly CountedStep[], each$: Observable<Page>) => {
       const passage = new Passage(from, isBlocking, counted);

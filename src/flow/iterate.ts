@@ -14,10 +14,7 @@ export function toReadable(pages$: Observable<Page<unknown>>, format: RowFormat)
   return Readable.from(items, { objectMode: format === 'objects' });
 }
 
-/**
- * Iterates over the items of pages, at the consumer's pace. Leaving the loop unsubscribes, even while a page is awaited. An error comes
- * after the items before it.
- */
+/** Iterates over items at the consumer's pace. Leaving the loop unsubscribes, even while a page is awaited. Errors follow earlier items. */
 export function iterate<T, I>(pages$: Observable<Page<T>>, itemsOf: (page: Page<T>) => readonly I[]): AsyncIterableIterator<I, undefined> {
   const pages = new PageQueue(pages$);
   const items = (async function* (): AsyncGenerator<I, undefined> {

@@ -27,10 +27,7 @@ export function mapRows<T, U>(project: (row: T) => U, options: MadeOptions<NoInf
   return withNode(mapping, node);
 }
 
-/**
- * Emits the rows of every page one by one and releases the page after its last row: work that a subscriber starts without waiting is not
- * bounded by the window.
- */
+/** Emits rows one by one, and releases a page after its last: the window does not bound work that a subscriber starts without waiting. */
 export function rows<T>(): OperatorFunction<Page<T>, T> {
   return handling((page, subscriber) => {
     for (const row of rowsOf(page)) {

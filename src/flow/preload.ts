@@ -3,10 +3,7 @@ import { handOver, keep } from './lease.js';
 import type { Page, Step } from './page.js';
 import { refuseEndless } from './stalled.js';
 
-/**
- * Reads another stream to the end while the first pages of the main one wait, bounded by its window. Then runs a step with the result,
- * which stays in memory.
- */
+/** Reads another stream to the end, into memory, while the first pages of the main one wait, bounded by its window. Then runs a step. */
 export function preload<Other, Kept, In, Out>(
   at: string,
   other$: Observable<Page<Other>>,

@@ -42,10 +42,7 @@ function accountIn(env: Environment): Account | { readonly missing: string } | {
   return { missing: 'LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY' };
 }
 
-/**
- * Returns the connection of a pipeline file. Address and account both come from the file or both from the environment, so that an account
- * of the environment is never sent to an address of the file.
- */
+/** Address and account both come from the file or both from the environment, whose account is never sent to an address of the file. */
 export function connectionIn(service: ServiceSpec | undefined, env: Environment, issues: IssueList): ConnectOptions | undefined {
   const isOfFile = service?.base_url !== undefined || service?.auth !== undefined;
   const reached = isOfFile ? accountOf(service, issues) : accountFrom(env, issues);

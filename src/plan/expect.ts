@@ -45,10 +45,7 @@ export const expectShape = schema((z) =>
 /** What a pipeline expects of its rows before it publishes them. */
 export type Expect = Readonly<z.output<ReturnType<typeof expectShape>>>;
 
-/**
- * A gate of a file: on the rows that leave the last step, on what a run writes compared with the last one, or on what it reads, which the
- * run evaluates even if it is not set.
- */
+/** A gate of a file: on rows that leave the last step, on what a run writes compared with the last, or (also if unset) on what it reads. */
 type ExpectGate = {
   readonly name: keyof Expect;
   readonly names: readonly Named[];

@@ -64,10 +64,7 @@ export async function csvFormat(dialect: CsvDialect): Promise<Pick<TextSink, 'fo
   return { nul, format: (columns) => new CsvFormat(columns, dialect, format) };
 }
 
-/**
- * Writes CSV by RFC 4180 with `\n` as line ending, byte for byte as fast-csv does. Only values that are not written as they are go through
- * fast-csv, since its checks cost more than writing.
- */
+/** Writes CSV by RFC 4180 with `\n`, byte for byte as fast-csv, which only gets values that change: its checks cost more than writing. */
 export class CsvFormat extends CellFormat {
   /** Quotes every cell of a single column: an empty cell would be an empty line, which readers skip. */
   readonly #always: boolean;

@@ -43,10 +43,7 @@ export interface CustomWriter<T> {
 /** The rows that a sink receives: as texts, or in the columns' declared types. */
 export type WrittenRow<T extends 'text' | 'typed'> = T extends 'typed' ? Row : Readonly<Record<string, string | null>>;
 
-/**
- * Declares a custom sink.
- * @typeParam I Options as passed by the caller. @typeParam O Options after validation.
- */
+/** Declares a custom sink. @typeParam I Options as passed by the caller. @typeParam O Options after validation. */
 export interface SinkDeclaration<I, O, T extends 'text' | 'typed'> extends ExtensionDeclaration<I, O> {
   /** Whether values are texts, as the service's (`'41'`), or have their declared type (`41n`), subject to `on_error`. Default `text`. */
   readonly types?: T | undefined;

@@ -53,10 +53,7 @@ export function keptRows(
   return kept.length === batch.length ? undefined : kept;
 }
 
-/**
- * Evaluates expressions, by their names in rejects and messages, on all rows of a page. Returns the rows that stay, with the results.
- * @throws {StepError} `E_STEP_EXPRESSION` under `fail`, from the returned function.
- */
+/** Evaluates expressions, by name, on a page's rows. Returns the rows that stay, and results. @throws {StepError} `E_STEP_EXPRESSION`. */
 export function evaluating(expressions: ReadonlyMap<string, Expressions.Expression>, context: StepRuntime) {
   const outcomesIn = outcomesOf(expressions);
 

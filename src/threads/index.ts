@@ -8,11 +8,7 @@ export interface Asking<Answer> {
   lost(reason: string, cause: unknown): void;
 }
 
-/**
- * A worker thread that answers requests in any order. It keeps the process alive only while a request is pending.
- *
- * @typeParam Answer What the thread posts, with the `id` of the request.
- */
+/** A worker thread that answers requests in any order. Only pending ones keep the process alive. @typeParam Answer With its `id`. */
 export class Thread<Answer extends { readonly id: number }> {
   readonly #worker: Worker;
   readonly #asking = new Map<number, Asking<Answer>>();

@@ -38,6 +38,7 @@ export class KeptColumn {
     return (this.#values ?? this.#texts).take(rows);
   }
 
+  /** Frees what only `append` needs. */
   close(): void {
     this.#values?.close();
   }
@@ -82,7 +83,6 @@ class Dictionary {
     return new DictionaryVector(this.#values, indices);
   }
 
-  /** Frees what only `append` needs. */
   close(): void {
     this.#known = new Map();
     this.#ofText = memoOfTexts((text) => this.#indexOf(text));

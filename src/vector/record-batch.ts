@@ -135,8 +135,7 @@ export function rowMaker(names: readonly string[]): RowMaker {
     // A plain `__proto__:` would not create a field.
     return `${name === '__proto__' ? '["__proto__"]' : JSON.stringify(name)}: values[${index}]`;
   });
-  // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-implied-eval -- The text of a program
-  // has no type.
+  // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-implied-eval -- The text of a program has no type.
   return new Function(`'use strict'; return (values) => ({${members.join()}});`)();
 }
 

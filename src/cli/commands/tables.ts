@@ -119,10 +119,7 @@ type Reader = 'duckdb' | 'polars' | 'spark';
 
 type Query = (path: string, found: TableFiles) => string;
 
-/**
- * How readers name a table. Columns that later runs added are null in earlier files; types of columns in folder names are explicit, since
- * readers would take `01234` for a number.
- */
+/** How readers name a table. Later columns are null in earlier files; types of folder columns are explicit, as readers guess numbers. */
 const queries: Readonly<Record<Reader, Query>> = {
   duckdb: (path, { table, metadata = path, files: all, folders }) => {
     if (table !== 'plain') return `SELECT * FROM ${table}_scan(${sqlText(metadata)})`;

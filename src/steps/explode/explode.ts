@@ -34,10 +34,7 @@ export function explode<T extends Row>(field: keyof NoInfer<T> & string, options
   return stepOf(explodeStep, checkedConfig(explodeStep, { field }, options, context), [field], context);
 }
 
-/**
- * Returns the elements of a list. Without a separator, the text is a JSON array: strings stay as they are, other values except `null`
- * become their JSON text, in which no number changes.
- */
+/** Returns a list's elements: of a JSON array, strings as they are, and other values except `null` as JSON text, with unchanged numbers. */
 function listOf(value: Value, separator?: string): readonly (string | null)[] | Unfit {
   const text = textOf(value, 'text')?.trim() ?? '';
   if (text === '') return [];

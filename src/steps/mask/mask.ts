@@ -18,9 +18,7 @@ const defaultMask = 'drop';
  */
 export type Mask = (typeof maskKinds)[number];
 
-/**
- * A row type after masking: a field that may be dropped is gone, one that may be hidden has the values of its mask. Unknown fields stay so.
- */
+/** A row type after masking: a field that may be dropped is gone, one that may be hidden has its mask's values. Unknown fields stay so. */
 export type Masked<T, M> = string extends keyof T
   ? Row
   : {
