@@ -139,7 +139,7 @@ const configOfFile = schema((z) => {
       .regex(/^[a-z][a-z0-9_]*$/, 'a name may contain only a-z, 0-9 and _')
       .optional()
       .describe("Prefix of the new fields: <as>_<field>. Default: the collection's name."),
-    select: z.array(name).min(1).optional().describe('Right fields to add. Default: all that are not credential-like.'),
+    select: z.array(name).min(1).optional().describe('Right fields to add. Default: all but secret ones.'),
     normalize: z.literal('casefold').optional().describe('Trim and fold case on both sides before comparing.'),
     pick: usually(
       z.union([z.enum(['first', 'all', 'error']), z.strictObject({ max: name }), z.strictObject({ min: name })]),
@@ -152,7 +152,7 @@ const configOfFile = schema((z) => {
       .describe(
         'preload reads the other collection once; the first pages wait for it. by_id requests the record of each id in the rows once, which pays off for few ids and a large collection; changes in the meantime are not noticed, and an id that the service refuses (400, 414, 422) is a fault of its row.',
       ),
-    reveal: z.array(name).optional().describe('Credential-like fields of the other collection to include.'),
+    reveal: z.array(name).optional().describe('Secret fields of the other collection to include.'),
     on_duplicate_key: settings().onDuplicateKey,
     min_match: z
       .string()
