@@ -13,20 +13,21 @@ export interface ListEnd {
 }
 
 interface PagedOptions {
+  /** What is being read, for messages. */
   readonly name: string;
   /** Pages in flight, waiting or in the chain at a time. */
   readonly window: number;
   /** Requests in flight at a time, at most `window`. Default 4. */
   readonly concurrency?: number | undefined;
   readonly firstPage: number;
-  /** Checks whether the list has really ended, and otherwise emits the page to continue with. */
+  /** Checks whether the list has really ended, and emits the number of the page to continue with if it has not. */
   readonly confirmEnd: (end: ListEnd) => Observable<number | undefined>;
 }
 
 /**
- * Reads a list in page order, with several requests in flight and at most `window` pages outstanding: each of `concurrency` chains of
- * `expand` reads every n-th page. An empty page suggests an end, which is checked after the answers to requests already sent. A failure is
- * reported after every earlier page was released. Unsubscribing unsubscribes the requests in flight.
+ * Reads a list in page order, with several requests in flight and never more than `window` pages outstanding: each of `concurrency` chains
+ * of `expand` reads every n-th page. An empty page suggests that the list has ended there; this is checked after the requests already sent
+ * have been answered. A failure is reported after every earlier page was released. Unsubscribing unsubscribes the requests in flight.
  */
 export function pagedBatches<T extends Row>(
   fetch: (page: number) => Observable<RecordBatch>,
@@ -51,7 +52,7 @@ type Slot = { readonly number: number } & ({ readonly batch: RecordBatch } | { r
 class Stretch<T extends Row> {
   readonly #withRows: number[] = [];
   #firstEmpty = Infinity;
-  /** The place of its first page among all emitted ones. */
+  /** Where its first page is among all emitted ones. */
   readonly #place: number;
 
   constructor(

@@ -20,19 +20,19 @@ export interface RequestOptions {
 
 export type RequestDescription = Omit<RequestBegun, 'attempt'>;
 
-/** Makes a read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again. */
+/** Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again. */
 type Read<A extends HttpAnswer> = <T>(
   target: Target,
   decode: (label: string, answer: A) => T,
   facts: () => RequestDescription,
 ) => Observable<T>;
 
-/** Returns the function for requests to one service, which share pace, throttle and retries. */
+/** Returns the function that makes the requests to one service, which share pace, throttle and retries. */
 export function createRequests<A extends HttpAnswer>(transport: Transport<A>, options: RequestOptions): Read<A> {
   const { events, limiter = new RateLimiter() } = options;
   const throttle = createThrottle(options.concurrency);
 
-  /** Makes an attempt. A fetching thread's attempts are reported here, too, since its answers come through this thread. */
+  /** Makes one attempt. What a fetching thread does is reported here as well, since its answers come through this thread. */
   function attempt<T>(target: Target, decode: (label: string, answer: A) => T, begun: () => RequestBegun): Observable<T> {
     return defer(() => {
       let done: Partial<RequestDone> = {};

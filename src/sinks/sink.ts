@@ -99,7 +99,7 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   check?(config: C, columns: readonly Column[], plan: SinkPlan): void;
   /** Whether rows are printed immediately and nothing is published. */
   readonly prints?: boolean;
-  /** Returns the absolute path of the output; `undefined` if it is elsewhere or printed. */
+  /** Returns the absolute path that this sink publishes; `undefined` if it publishes elsewhere, or prints. */
   output(config: C, place: OutputPlace): string | undefined;
   /** Returns the columns written. Default: by `columns`, `naming` and `types`. */
   writes?(config: C, columns: readonly Column[]): readonly OutputColumn[];

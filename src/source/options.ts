@@ -46,9 +46,9 @@ export interface ReadingOptions extends PagingOptions {
   readonly lookAgain?: boolean | undefined;
   /** The step that reads the list, for events. Default: the source does. */
   readonly at?: string | undefined;
-  /** Receives every page as read, before the check. Unlike events, it is reliable for counts. */
+  /** Receives every page of the list as read, before the check. Counts may rely on it: it is not an event. */
   readonly onPage?: ((page: Page) => void) | undefined;
-  /** Receives rows with several values in a field; returns whether the row stays, with `null` as the value. Default: the read fails. */
+  /** Receives rows in which a field has several values. Returns whether the row stays, with `null` as the value. Default: the read fails. */
   readonly onFault?: ((row: Row, fault: Fault) => boolean) | undefined;
 }
 

@@ -11,10 +11,11 @@ interface Way {
   readonly concurrency: number;
   /** Reads a page by number, without rows after the last. */
   page(number: number): Observable<RecordBatch>;
-  /** Checks an end again. Emits the page to continue with, if any. */
+  /** Re-checks an end. It emits the page to continue with, if any. */
   confirm(end: ListEnd): Observable<number | undefined>;
 }
 
+/** Reads the pages of a list, from a number to the confirmed end. */
 export function crawl({ reader, options }: FirstRead, way: Way, firstPage = way.firstPage): Observable<Page> {
   return pagedBatches((number) => way.page(number), {
     name: reader.collection.name,
@@ -33,7 +34,7 @@ export interface List extends Way {
   /** Whether the end must be checked again when all is read. */
   readonly unsettled: boolean;
   take(page: Page, rows: ReadRows): void;
-  /** Checks whether the list has rows after its end by now. Emits the page to continue with. */
+  /** Checks whether the list has rows after its end by now. It emits the page to continue with. */
   lookAgain(): Observable<number | undefined>;
   /** Checks some places again, and records drift. @returns Whether all repeated rows are where they were read. */
   check(ask: Ask): Promise<boolean>;

@@ -41,10 +41,10 @@ export class SeenRows {
   }
 
   /**
-   * @param onRow Called with the previous mark of every key; 0 for none.
-   * @returns The rows with unknown keys; those whose key occurred earlier in this pass, with the place of the first one (from 0 since the
-   * start of the first read) and whether they differ from it if it is in this batch, otherwise from the first one ever; those that differ
-   * within this batch; and the numbers of rows with other values than the first time, and of keys new in this pass.
+   * @param onRow Called with the previous mark of every key; 0 if it had none.
+   * @returns The rows with unknown keys; those whose key occurred earlier in this pass, with the place of the first one, counted from 0
+   * since the start of the first read, and whether they differ: from it if that is in this batch, otherwise from the first one ever; those
+   * that differ within this batch; and the number of rows with other values than the first time, and of keys new in this pass.
    */
   take(batch: RecordBatch, names: readonly string[], onRow?: (before: number) => void) {
     const digests = digestsOf(batch);
@@ -129,6 +129,7 @@ function textsOf(batch: RecordBatch): (row: number) => string {
   };
 }
 
+/** The rows of a page in the first read of a list. */
 export type ReadRows = ReturnType<FirstRead['take']>;
 
 /** The first read of a list so far: its rows, and what shows that the list changed meanwhile. */
@@ -162,7 +163,7 @@ export class FirstRead {
     this.seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
   }
 
-  /** Takes the next page, or the last one again with more rows. `isStale`: it has no new rows, and did not come again. */
+  /** Takes the next page, or the last one again with more rows. `isStale`: it has no new rows, and is no page that came again. */
   take(page: Page) {
     const { consistency, seen } = this;
     const batch = batchOf(page);
@@ -308,7 +309,7 @@ export class ReadProgress {
   last: LastPage | undefined;
   first: string | undefined;
 
-  /** Adds the next page, or the last one again with more rows. @returns Its position, and how many of its rows were read before. */
+  /** Adds the next page, or the last one again with more rows. @returns Its position, and how many of its rows were already read. */
   take(number: number, batch: RecordBatch, names: readonly string[]): { readonly position: number; readonly known: number } {
     const known = this.last?.number === number ? this.last.rows : 0;
     const position = this.rows - known;

@@ -80,7 +80,7 @@ export interface StepDefinition<N extends string = string, C = unknown> {
   most?(config: C): number;
   /** Whether rows leave unchanged, and none leaves twice. Default false. */
   readonly keepsRows?: boolean;
-  /** Finds out what `columns` needs and must be awaited. */
+  /** Finds out what `columns` needs and has to be awaited. */
   prepare?(config: C, input: readonly Column[], queries: Queries): Promise<void>;
   /** Returns `undefined` after a problem that leaves them unknown. */
   columns(config: C, input: readonly Column[], plan: PlanContext): readonly Column[] | undefined;

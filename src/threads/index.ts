@@ -2,13 +2,17 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Worker, type Transferable } from 'node:worker_threads';
 
-/** Called once per request: with the answer, or with why the thread ended (without data) and what it threw, if anything. */
+/** Receives one call per request: the answer, or why the thread ended, without data, and what it threw, if anything. */
 export interface Asking<Answer> {
   answered(answer: Answer): void;
   lost(reason: string, cause: unknown): void;
 }
 
-/** A worker thread that answers requests in any order. Only pending ones keep the process alive. @typeParam Answer With its `id`. */
+/**
+ * A worker thread that answers requests in any order. It keeps the process alive only while an answer is pending.
+ *
+ * @typeParam Answer What the thread posts, with the `id` of the request.
+ */
 export class Thread<Answer extends { readonly id: number }> {
   readonly #worker: Worker;
   readonly #asking = new Map<number, Asking<Answer>>();
@@ -48,6 +52,7 @@ export class Thread<Answer extends { readonly id: number }> {
     return id;
   }
 
+  /** Cancels a request, and sends the message. */
   forget(id: number, message: object): void {
     if (!this.#asking.delete(id)) return;
     this.#worker.postMessage(message);

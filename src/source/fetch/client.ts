@@ -107,7 +107,7 @@ export function createClient(options: ClientOptions, events?: Events, limiters?:
   return {
     reader: <C extends Collection>(collection: C, reveal: readonly string[] = []) =>
       createReader(collection, reveal, { limit, redact, linkScope, read, onPath }),
-    /** Maximum number of requests at a time; others wait. */
+    /** Maximum number of requests in progress; others wait. */
     concurrency,
     /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, at once if it already is. */
     whileOpen,

@@ -33,7 +33,7 @@ function scanned({ body, ...answer }: HttpAnswer): ScannedAnswer {
   return { ...answer, body: bytes.subarray(0, body.length), scanned: found && { ...found, bytes } };
 }
 
-/** Node keeps small buffers in a shared block, which cannot be transferred. */
+/** Node keeps small buffers in a shared block of memory, which cannot be transferred. */
 function own(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes);
 }

@@ -10,13 +10,13 @@ export interface ScannedAnswer extends HttpAnswer {
   readonly scanned?: Scanned | null;
 }
 
-/** A message to the thread, whose data are its transport's options: to fetch or to cancel something. */
+/** A message to the thread, which has the options of its transport as its data: to fetch something, or to cancel it. */
 export type FetchMessage = { readonly id: number; readonly target: Target } | { readonly stop: number };
 
-/** A message from the thread, which transfers the buffer that the answer and its columns share. */
+/** A message from the thread. The buffer that the answer and its columns share is transferred. */
 export type Fetched = { readonly id: number } & ({ readonly answer: ScannedAnswer } | { readonly failure: Failure });
 
-/** A `SourceError`, whose class the transfer would lose. */
+/** A `SourceError`, whose class would be lost in the transfer. */
 export type Failure = Pick<SourceError, 'code' | 'kind' | 'message'> & { readonly details: SourceFailure };
 
 const workerFile = threadFile(() => new URL('./fetching-worker.cjs', import.meta.url));
@@ -26,7 +26,7 @@ export function defaultFetchingThreads(): 0 | 1 {
   return defaultThreads(workerFile);
 }
 
-/** With one thread, requests are made and answers scanned there, or here after a process warning if it is unavailable. */
+/** With one thread, requests are made and answers scanned there. If that is unavailable, a process warning is emitted. */
 export function openFetching(options: TransportOptions, threads: number): Transport<ScannedAnswer> {
   if (threads > 0 && workerFile !== undefined) return new FetchingThread(workerFile, options);
   if (threads > 0) warnOfNoThread('fetching-worker.cjs');
@@ -36,7 +36,7 @@ export function openFetching(options: TransportOptions, threads: number): Transp
 /** Milliseconds that an idle thread is kept: it uses about 10 MB, and starting another takes about 100 ms. */
 const idleMs = 3_000;
 
-/** Starts with the first request, ends when idle, and restarts on demand. */
+/** Starts with the first request, ends after an idle period, and restarts when needed. */
 class FetchingThread implements Transport<ScannedAnswer> {
   #thread: Thread<Fetched> | undefined;
   #requests = 0;

@@ -32,7 +32,7 @@ export interface ListRequest {
   readonly limit?: number | null;
   /** `probe` marks a request that only checks, for the service's log. Default `page`. */
   readonly purpose?: 'page' | 'probe';
-  /** Whether a stored answer must not be used. Default false; the client stores none. */
+  /** Whether a stored answer must not be used. Default false; the client itself stores none. */
   readonly fresh?: boolean;
 }
 
@@ -51,9 +51,9 @@ export interface CollectionReader<T> {
   readonly collection: Collection;
   /** Rows requested per page by default. */
   readonly limit: number;
-  /** Reads a page of the list, or an unpaged list. @throws {SourceError} After all retries. */
+  /** Reads one page of the list, or the whole of one that is not paged. @throws {SourceError} If all retries failed. */
   request(request: ListRequest): Observable<ListAnswer>;
-  /** Decodes a stored answer. @param counted Whether `findings` count it. Default true. @throws {SourceError} For other bytes. */
+  /** Decodes a stored answer. @param counted Whether `findings` count it. Default true. @throws {SourceError} For no list of records. */
   decode(body: Uint8Array, counted?: boolean): ListAnswer;
   /** Finds records. @throws {SourceError} `E_SOURCE_REFUSED`, without a request, for an identifier that cannot be in a path. */
   find(id: string): Observable<readonly T[]>;

@@ -134,7 +134,7 @@ export class Spool {
     if (this.#records.delete(page)) this.damaged += 1;
   }
 
-  /** Writes or replaces a page, which survives the process when this resolves; until then, `body` must not change. */
+  /** Writes or replaces a page, which survives the process when this resolves; until then `body` must not change. */
   async write(page: number, body: Uint8Array): Promise<void> {
     if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} came after its spool was closed`);
     const parts = [headerOf(page, body), body];
