@@ -39,14 +39,15 @@ export class EndOfList {
   confirm(end: ListEnd): Observable<number | undefined> {
     return task(async (ask) => {
       if (this.#mayBeNone(end)) await endWait(this.reading, ask, this.progress.rows);
-      const second = await ask(this.list.again(end.page));
+      // What every accepted end needs is requested together.
+      const [second, honoured] = await Promise.all([ask(this.list.again(end.page)), this.progress.last && this.positions.areHonoured(ask)]);
       if (second.length > 0 && fingerprintOf(second) !== this.progress.last?.fingerprint) {
         // A full page did not end the list, and is not evidence of a growing one.
         return second.length >= this.progress.largest ? this.#comeBack(end.page) : this.#goOn(end.page);
       }
       if (second.length > 0 && this.reading.seen && (await this.#wasAnother(ask))) return this.#comeBack(end.page);
-      await this.#checkAfter(ask, end);
-      return this.#count(ask, end.page);
+      const [goesOn, around] = await Promise.all([this.#checkAfter(ask, end), honoured ? this.#around(ask) : undefined]);
+      return goesOn ? this.#goOn(this.#pageAfter(end.page)) : this.#count(ask, end.page, around);
     });
   }
 
@@ -106,36 +107,44 @@ export class EndOfList {
     return last && !this.progress.endsFull(this.list.limit) ? last.number : next;
   }
 
-  async #checkAfter(ask: Ask, { page, after }: ListEnd): Promise<void> {
+  /** Refuses rows after an end. @returns Whether the list has grown so far meanwhile. */
+  async #checkAfter(ask: Ask, { page, after }: ListEnd): Promise<boolean> {
     if (after.length === 0) return this.#checkFarAfter(ask, page);
     for (const behind of after) {
       const batch = await ask(this.list.again(behind));
       if (batch.length > 0 && fingerprintOf(batch) !== this.progress.last?.fingerprint) throw rowsAfterEnd(behind, page);
       this.#drift(`page ${behind} had rows, but has none now`);
     }
+    return false;
   }
 
   /** Checks pages that were not requested yet, so that the result does not depend on how far ahead requests are. */
-  async #checkFarAfter(ask: Ask, end: number): Promise<void> {
-    if (this.list.repeated !== undefined) return;
+  async #checkFarAfter(ask: Ask, end: number): Promise<boolean> {
+    if (this.list.repeated !== undefined) return false;
     const look = async (behind: number) => ({ behind, batch: await ask(this.list.probe(behind).pipe(catchError(noRows))) });
-    for (const { behind, batch } of await Promise.all([end + 1, end + 2, end + 8].map(look))) {
-      if (batch.length === 0 || fingerprintOf(batch) === this.progress.last?.fingerprint) continue;
-      // Unless the list now reaches there.
-      if ((await ask(this.list.again(end))).length === 0) throw rowsAfterEnd(behind, end);
-    }
+    const far = await Promise.all([end + 1, end + 2, end + 8].map(look));
+    const found = far.find(({ batch }) => batch.length > 0 && fingerprintOf(batch) !== this.progress.last?.fingerprint);
+    if (found && (await ask(this.list.again(end))).length === 0) throw rowsAfterEnd(found.behind, end);
+    return found !== undefined;
   }
 
-  async #count(ask: Ask, end: number): Promise<number | undefined> {
+  /** Returns the names of the rows at the position of the last row read, and at the next. */
+  async #around(ask: Ask): Promise<readonly (string | undefined)[]> {
+    const { rows } = this.progress;
+    const names = await Promise.all([rows - 1, rows].map((position) => this.positions.at(ask, position)));
+    return names.map(([name]) => name);
+  }
+
+  /** @param around What is around the end; `undefined` if rows have no positions. */
+  async #count(ask: Ask, end: number, around: readonly (string | undefined)[] | undefined): Promise<number | undefined> {
     const { last, rows } = this.progress;
     this.counted = true;
     this.counting = 'rows';
     if (!last) return this.#checkEmpty(ask, end);
-    if (!(await this.positions.areHonoured(ask))) return this.#countByPages(ask, end, last);
-    let [there, next]: (string | undefined)[] = [];
+    if (!around) return this.#countByPages(ask, end, last);
+    let [there, next] = around;
     for (let look = 1; look <= 2; look += 1) {
-      [there] = await this.positions.at(ask, rows - 1);
-      [next] = await this.positions.at(ask, rows);
+      if (look === 2) [there, next] = await this.#around(ask);
       if (there === last.name && (next === undefined || next === last.name)) return this.#ended(ask, end);
       const isNew = next !== undefined && next !== there && !this.#isKnown(next);
       // More rows have arrived since the read last continued.
