@@ -1,4 +1,4 @@
-import { BehaviorSubject, defer, filter, map, switchMap, takeUntil, tap, type Observable } from 'rxjs';
+import { BehaviorSubject, defer, filter, forkJoin, map, switchMap, takeUntil, tap, type Observable } from 'rxjs';
 import { columnsOf, type Collection } from '../collections/index.js';
 import { GateError, newConsistency, SourceError, type LeadstreamError, type OnDuplicateKey, type Row } from '../core/index.js';
 import { ChainRead, countOf, deliver, emptyTally } from '../flow/index.js';
@@ -83,12 +83,9 @@ export class PipelineRead {
     const reading = { ...this.#options(collection.name), ...faults, lookAgain: true, onPage: ledger.onPage };
     const pages$ = readPages(this.#reader, reading, ledger.consistency);
     await completed(this.#passed(this.#unique(pages$, collection), write), signal);
-    for (const side$ of this.#sides) {
-      let late: LeadstreamError | undefined;
-      await completed(side$.pipe(tap((failure) => (late = failure))), signal);
-      if (late !== undefined) return late;
-    }
-    return undefined;
+    let late: LeadstreamError | undefined;
+    await completed(forkJoin(this.#sides).pipe(tap((failures) => (late = failures.find((failure) => failure !== undefined)))), signal);
+    return late;
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { lastValueFrom, toArray } from 'rxjs';
 import {
   connect,
@@ -24,6 +24,10 @@ import { setTimeout } from 'node:timers/promises';
 const rows = 1_237;
 const source = generate({ leads: rows, bridges: 5, links: 5, users: 5, seed: 3 });
 const toFile = 'from: leads\nto:\n  - ndjson: { path: rows.ndjson }';
+const bothJoins = `steps:
+  - join: { with: bridges, on: { bridge_id: id }, as: bridge, select: [title] }
+  - join: { with: users, on: { lead_id: uid }, as: user, select: [email] }
+`;
 
 /** A service whose pages of leads are answered otherwise. */
 async function misleading(responder: Responder, options: Partial<Misbehaviour> = {}): Promise<LoggedService> {
@@ -91,6 +95,32 @@ describe('the end of a list', () => {
     const [ahead, pageBefore, probes, borders] = [4, 1, 8, 8];
     expect(from.requests.length + from.probes.length).toBeLessThanOrEqual(pages + ahead + pageBefore + probes + borders + 12);
   });
+
+  // One that waits for the one before it would wait for ever.
+  test.each([
+    ['of its list', '', { 'page leads 14/100 2': 'probe leads 1/1', 'probe leads 15/100 1': `probe leads ${rows}/1` }],
+    ['for the last row and the next', '', { [`probe leads ${rows}/1 1`]: `probe leads ${rows + 1}/1` }],
+    ['of the sides of joins', bothJoins, { 'probe bridges 6/1 2': 'probe users 6/1 2' }],
+  ])(
+    'is confirmed by requests that do not wait for each other: %s',
+    async (_which, steps, pairs: Readonly<Record<string, string>>) => {
+      const arrived = new Set<string>();
+      const arrivals = new EventEmitter();
+      const inPairs: Responder = async ({ purpose, collection, page, limit, ...facts }, next) => {
+        const name = `${purpose} ${collection} ${page}/${limit}`;
+        const nth = `${name} ${arrived.has(name) ? 2 : 1}`;
+        arrived.add(name).add(nth);
+        arrivals.emit('request');
+        const other = pairs[nth];
+        while (other !== undefined && !arrived.has(other)) await once(arrivals, 'request');
+        return next({ purpose, collection, page, limit, ...facts });
+      };
+      const from = await service(source, { responders: [inPairs] });
+      const report = await runIn(from, toFile.replace('to:', `${steps}to:`), await temporaryFolder());
+      expect(report.consistency).toMatchObject({ outcome: 'stable', counted: 'rows' });
+    },
+    30_000,
+  );
 
   test('is looked at once more when everything is written, and what came meanwhile is read on', async () => {
     const late = JSON.parse(source.leads.row(0)) as Record<string, string>;
