@@ -1,5 +1,5 @@
 import type { CollectionReader, Findings } from '../source/index.js';
-import { origins, outcomes, wordOf } from '../core/index.js';
+import { byName, origins, outcomes, wordOf } from '../core/index.js';
 import type { Column, Consistency, Row, RowCounts, Violation } from '../core/index.js';
 import { countOf, emptyTally, type Page, type Tally } from '../flow/index.js';
 import type { RunFacts, UndeclaredField } from '../lake/index.js';
@@ -74,12 +74,14 @@ export class Ledger {
 
   report(run: Pick<Run, 'runId' | 'startedAt' | 'warnings'>, finished: readonly Output[], { rejects, ...read }: HowRead): RunReport {
     const { repaired, duplicates } = this.consistency;
-    const sum = sumTallies([this.source.tally, ...this.steps.map(({ tally }) => tally)]);
+    const tallies = [this.source.tally, ...this.steps.map(({ tally }) => tally)];
+    const rejected = tallies.reduce((sum, tally) => sum + tally.rejected, 0);
     const counted = { read: this.source.rows, repaired, duplicates };
-    const sinks = finished.map(({ at, prepared, counts: { rejected, nulled: emptied } }): SinkReport => {
+    const sinks = finished.map(({ at, prepared, counts }): SinkReport => {
       const { path, bytes, total, changed, rows: written, unchanged } = prepared;
-      const nulled = emptied + this.source.tally.nulled;
-      return { at, path, bytes, total, changed, nulled, books: rowCountsOf(counted, sum, { written, rejected, unchanged }) };
+      const nulled = counts.nulled + this.source.tally.nulled;
+      const books = rowCountsOf(counted, tallies, { written, rejected: counts.rejected, unchanged });
+      return { at, path, bytes, total, changed, nulled, books };
     });
     return {
       pipeline: this.pipeline.name,
@@ -100,7 +102,7 @@ export class Ledger {
         return { ...side, ...counts, checked: false, findings: findingsOf(findings) };
       }),
       gates: [],
-      rejects: { path: rejects, rows: Math.max(sum.rejected, ...sinks.map(({ books }) => books.rejected)) },
+      rejects: { path: rejects, rows: Math.max(rejected, ...sinks.map(({ books }) => books.rejected)) },
     };
   }
 
@@ -120,25 +122,14 @@ function listed(rows: number, { repaired, duplicates }: Consistency): number {
   return rows - duplicates + repaired;
 }
 
-function sumTallies(tallies: readonly Tally[]): Tally {
-  const sum = emptyTally();
-  // All keys, so that the books contain everything that steps count.
-  const keys = Object.keys(sum) as (keyof Tally)[];
-  for (const tally of tallies) for (const key of keys) sum[key] += tally[key];
-  return sum;
-}
-
+/** Adds up what was counted of the rows of a list, of the steps, and of a sink. */
 export function rowCountsOf(
-  source: Pick<RowCounts, 'read' | 'repaired' | 'duplicates'>,
-  steps: Tally,
+  read: Pick<RowCounts, 'read' | 'repaired' | 'duplicates'>,
+  steps: readonly Tally[],
   sink: Pick<RowCounts, 'written' | 'rejected' | 'unchanged'>,
 ): RowCounts {
-  const { expanded, groups, filtered, beyondLimit, unmatched, grouped } = steps;
-  return {
-    ...{ ...source, expanded, groups, written: sink.written, filtered, beyondLimit, unmatched, unchanged: sink.unchanged, grouped },
-    duplicates: source.duplicates + steps.duplicates,
-    rejected: steps.rejected + sink.rejected,
-  };
+  const parts: readonly Partial<RowCounts>[] = [read, ...steps, sink];
+  return byName([...origins, ...outcomes], (name) => parts.reduce((sum, { [name]: rows = 0 }) => sum + rows, 0));
 }
 
 export function refuseCounts(at: string, books: RowCounts): readonly Violation[] {
