@@ -23,7 +23,7 @@ export const importTable = {
   run: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks', 'plan'],
   doctor: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'source'],
   service: ['core', 'options', 'json', 'collections'],
-  'pipeline-tests': ['core', 'options', 'json', 'collections', 'parquet', 'plan', 'run', 'service'],
+  'pipeline-tests': ['core', 'json', 'collections', 'flow', 'store', 'parquet', 'sinks', 'plan', 'run', 'service'],
   // Plus the public API, which its commands load when they run.
   cli: ['core', 'collections', 'store', 'service', 'doctor', 'pipeline-tests'],
 };

@@ -4,8 +4,8 @@ import { parseString } from 'fast-csv';
 import { textOf, type DeclaredType } from '../core/index.js';
 import { JsonText, readJson } from '../json/index.js';
 import { readGroups } from '../parquet/index.js';
-import { bookName } from '../plan/index.js';
-import type { PipelineTest, RunReport, TextRow } from '../run/index.js';
+import { bookName, type TestShape } from '../plan/index.js';
+import type { RunReport } from '../run/index.js';
 
 export interface Difference {
   /** The part compared: `error`, `rows[0].age`, `books of to[0] csv: read`, `files out.csv`, `stdout`, or `setup` if it could not run. */
@@ -22,9 +22,11 @@ export interface Outcome {
   readonly stdout: string;
 }
 
-type TypeOf = (column: string) => DeclaredType;
+type TextRow = Readonly<Record<string, string | null>>;
 
-type Expected = PipelineTest['expect'];
+export type TypeOf = (column: string) => DeclaredType;
+
+type Expected = TestShape['expect'];
 type ExpectedRows = NonNullable<Expected['rows']>;
 
 /** Compares the result of a run with what its test expects. @returns All differences, causes before consequences. */

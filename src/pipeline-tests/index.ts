@@ -1,12 +1,18 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { defined, failureOf, LeadstreamError, stoppedBy } from '../core/index.js';
-import type { Extensions } from '../plan/index.js';
-import type { PipelineTest, TestedPipeline } from '../run/index.js';
-import type { Difference, Outcome } from './compare.js';
+import { tap } from 'rxjs';
+import type { Collection } from '../collections/index.js';
+import { defined, failureOf, itemAt, LeadstreamError, SpecError, stoppedBy, textOf, type Row } from '../core/index.js';
+import { batchOf, countOf } from '../flow/index.js';
+import { fileText, loadCheck, referenceSource, type Extensions, type Pipeline, type PlannedSink, type TestShape } from '../plan/index.js';
+import { extraStep, failedRunOf, runPipeline } from '../run/index.js';
+import { openDirectory, startService } from '../service/index.js';
+import { nothingToCommit, type SinkWriter } from '../sinks/index.js';
+import { isRemote } from '../store/index.js';
+import { differencesOf, type Difference, type Outcome, type TypeOf } from './compare.js';
 
 export type { Difference } from './compare.js';
 
@@ -27,39 +33,95 @@ export interface TestResult {
   readonly differences: readonly Difference[];
 }
 
-export interface TestResults {
-  /** Whether all passed; also true without tests. */
-  readonly ok: boolean;
-  readonly tests: readonly TestResult[];
-  readonly skipped: readonly Pick<TestResult, 'pipeline' | 'name'>[];
-}
+/** `ok`: whether all passed; also true without tests. */
+export type TestResults = Awaited<ReturnType<typeof testPipelines>>;
 
 /** The key of a test's service. It opens nothing else. */
 const key = 'made-up-key-of-a-test';
 
-/** Runs the tests of a pipeline file, each against its own service. The environment and `rate_limit` are not used. */
-export async function testPipelines(file: string, options: TestOptions = {}): Promise<TestResults> {
+/** What a test leaves out: the pipeline's account and webhooks. */
+const without = [['service', 'base_url'], ['service', 'auth'], ['on_success'], ['on_failure']];
+
+/** Time for a response, as the service is on this machine. */
+const longestMs = 1_000;
+
+/**
+ * Runs the tests of a pipeline file, each against its own service. The environment and `rate_limit` are not used.
+ *
+ * @throws {SpecError} With all problems of the file and its tests.
+ */
+export async function testPipelines(file: string, options: TestOptions = {}) {
   const { cwd = process.cwd(), only = [], signal, onResult, ...own } = options;
-  const { loadTests } = await import('../run/index.js');
+  const content = await fileText(file, { cwd });
+  const { checkDocuments, specErrorOf } = await loadCheck();
+  const { pipelines, issues } = await checkDocuments(content, file, { ...own, env: {}, cwd }, { lenient: true });
+  if (issues.length > 0) throw specErrorOf(file, issues);
+
+  /** Loads the pipeline of a test, whose outputs go to a folder, and which reads the service at a URL. */
+  async function loaded(index: number, { env: given, set = {} }: TestShape, folder: string, url: string): Promise<Pipeline> {
+    const env = { LEADSTREAM_HMAC_KEY: key, ...given, LEADSTREAM_BASE_URL: url, LEADSTREAM_REST_API_KEY: key };
+    // References to files resolve against the working directory.
+    const from = { ...referenceSource(env, cwd), baseDir: folder };
+    const checked = await checkDocuments(content, file, { ...own, cwd, set }, { from, without });
+    const { pipeline, issues, outputs, document } = itemAt(checked.pipelines, index);
+    if (!pipeline) throw specErrorOf(file, issues.all);
+    const outside = outputs.find(({ path }) => path !== undefined && (isRemote(path) || relative(folder, path).startsWith('..')));
+    if (!outside) return testing(pipeline);
+    const message = `${outside.path} is outside the test's folder, where a test must write; give it another path, with set or env`;
+    throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(outside.place) }]);
+  }
+
   const tests: TestResult[] = [];
   const skipped: Pick<TestResult, 'pipeline' | 'name'>[] = [];
-  for (const test of await loadTests(file, { cwd, ...own })) {
-    const { pipeline, name, line } = test;
-    if (only.length > 0 && !only.includes(pipeline) && !only.includes(name)) {
-      skipped.push({ pipeline, name });
-      continue;
+  for (const [index, { name: pipeline = '', plan, document, ...checked }] of pipelines.entries())
+    for (const [place, test] of (checked.tests ?? []).entries()) {
+      const { name } = test;
+      if (only.length > 0 && !only.includes(pipeline) && !only.includes(name)) {
+        skipped.push({ pipeline, name });
+        continue;
+      }
+      const declared = Object.values(plan?.collections ?? {}).filter((list) => list.served && plan?.reads.includes(list.name));
+      const differences = await differencesIn(test, declared, (folder, url) => loaded(index, test, folder, url), signal);
+      const { line } = document.locate(['tests', place, 'name']);
+      const result = { pipeline, name, line, ok: differences.length === 0, differences };
+      tests.push(result);
+      await onResult?.(result);
     }
-    const differences = await differencesIn(test, signal);
-    const result = { pipeline, name, line, ok: differences.length === 0, differences };
-    tests.push(result);
-    await onResult?.(result);
-  }
   return { ok: tests.every(({ ok }) => ok), tests, skipped };
 }
 
-async function differencesIn(test: PipelineTest, signal: AbortSignal | undefined): Promise<readonly Difference[]> {
-  const [{ openDirectory, startService }, { differencesOf }] = await Promise.all([import('../service/index.js'), import('./compare.js')]);
-  const { declared, service: { faults } = { faults: [] } } = test;
+/** Drops waiting times, other pipelines, and sinks that publish outside the file system. */
+function testing(pipeline: Pipeline): Pipeline {
+  const { ratePerSecond: _, timeoutMs = longestMs, retry, ...connection } = pipeline.connection;
+  const inFolder = (sink: PlannedSink) =>
+    sink.definition.prints || sink.output !== undefined ? sink : { ...sink, definition: { ...sink.definition, open: discard } };
+  return {
+    ...pipeline,
+    connection: {
+      ...connection,
+      ...{ threads: 0, endWaitMs: 1, timeoutMs: Math.min(timeoutMs, longestMs), retry: { ...retry, baseMs: 1, capMs: 10 } },
+    },
+    plan: { ...pipeline.plan, sinks: pipeline.plan.sinks.map(inFolder) },
+    together: undefined,
+  };
+}
+
+function discard(): Promise<SinkWriter> {
+  let rows = 0;
+  return Promise.resolve({
+    begin: () => Promise.resolve(),
+    write: (page) => Promise.resolve(void (rows += countOf(page))),
+    prepare: () => Promise.resolve({ rows, bytes: 0, total: rows, unchanged: 0, changed: 0, ...nothingToCommit }),
+    abort: () => Promise.resolve(),
+  });
+}
+
+async function differencesIn(
+  test: TestShape,
+  declared: readonly Collection[],
+  load: (folder: string, url: string) => Promise<Pipeline>,
+  signal: AbortSignal | undefined,
+): Promise<readonly Difference[]> {
   const base = await mkdtemp(join(tmpdir(), 'leadstream-test-'));
   const [folder, given] = [join(base, 'work'), join(base, 'given')];
   try {
@@ -67,12 +129,12 @@ async function differencesIn(test: PipelineTest, signal: AbortSignal | undefined
     for (const [name, rows] of Object.entries(test.given))
       await writeFile(join(given, `${name}.ndjson`), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     const source = await openDirectory(given, declared);
-    const { url, close } = await startService({ source, declared, accounts: [{ restApiKey: key }], faults });
+    const { url, close } = await startService({ source, declared, accounts: [{ restApiKey: key }], faults: test.service?.faults ?? [] });
     try {
-      const tested = await test.open({ folder, url, key });
-      const types = new Map(tested.pipeline.plan.columns().map(({ name, type }) => [name, type]));
-      const outcome = await outcomeOf(tested, test, join(base, 'state'), signal);
-      return await differencesOf(test.expect, outcome, folder, (column) => types.get(column) ?? 'text');
+      const pipeline = await load(folder, url);
+      const types = new Map(pipeline.plan.columns().map(({ name, type }) => [name, type]));
+      const typeOf: TypeOf = (column) => types.get(column) ?? 'text';
+      return await differencesOf(test.expect, await outcomeOf(pipeline, test, join(base, 'state'), typeOf, signal), folder, typeOf);
     } finally {
       await close();
     }
@@ -86,20 +148,27 @@ async function differencesIn(test: PipelineTest, signal: AbortSignal | undefined
 }
 
 async function outcomeOf(
-  { pipeline, rows }: TestedPipeline,
-  { now }: PipelineTest,
+  { plan, ...pipeline }: Pipeline,
+  { now }: TestShape,
   stateDir: string,
+  typeOf: TypeOf,
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
-  const { failedRunOf, runPipeline } = await import('../run/index.js');
+  let rows: readonly Row[] = [];
+  const last = extraStep('test', () => {
+    // Another attempt of the run begins again.
+    rows = [];
+    return tap((page) => void (rows = rows.concat(batchOf(page).rows())));
+  });
   const stdout = new PassThrough();
   const printed = text(stdout);
   const options = { stateDir, stdout, ...defined({ signal, now: now === undefined ? undefined : new Date(now) }) };
-  const ended = await runPipeline(pipeline, options).then(
+  const ended = await runPipeline({ ...pipeline, plan: { ...plan, steps: [...plan.steps, last] } }, options).then(
     (report) => ({ report, failure: undefined }),
     (thrown: unknown) => ({ report: failedRunOf(thrown), failure: failureOf(thrown) }),
   );
   stdout.end();
   if (signal?.aborted) throw ended.failure;
-  return { ...ended, rows: rows(), stdout: await printed };
+  const textsOf = (row: Row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, textOf(value, typeOf(name))]));
+  return { ...ended, rows: rows.map(textsOf), stdout: await printed };
 }

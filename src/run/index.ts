@@ -1,7 +1,6 @@
 export { traceRow, type RowExplanation, type RowField, type RowPassage } from './explain-row.js';
-export type { Stage } from './observed.js';
+export { extraStep, type Stage } from './observed.js';
 export { previewPipeline } from './preview.js';
-export { loadTests, type PipelineTest, type TestedPipeline, type TextRow } from './tested.js';
 export { writeTo, type Written, type WriteOptions } from './write-to.js';
 export { type CompactOptions, compactTable, recoverRuns, type RollbackOptions, rollbackTable } from './state.js';
 export * from './report.js';
