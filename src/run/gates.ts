@@ -63,7 +63,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
   const rejected = rejects.refuse(report.rejects.rows, report.read + report.consistency.repaired + expanded);
   const warnings = [
     ...reads.flatMap(({ at, consistency }) => driftOf(at, consistency)),
-    ...ledger.columns.warnings(report.findings),
+    ...ledger.fieldWarnings(report.findings),
     ...warnOfUnknown(run, lists),
     ...warnOfEmptyResults(run, rejected.length > 0),
   ];
@@ -173,7 +173,7 @@ export function openExpectations(expect: Expect, columns: readonly Column[]) {
 
 /** Compares columns with the last manifest's, if there is one. Fields too late for a column are as new as those of page 1. */
 function refuseChanges({ pipeline, ledger, outputs }: GateInput): readonly Violation[] {
-  const { undeclared } = ledger.columns;
+  const { undeclared } = ledger;
   const columns = pipeline.plan.columns(undeclared);
   const originals = new Set(
     [...undeclared, ...outputs.flatMap(({ earlier }) => earlier?.undeclared ?? [])].map(({ original }) => original),

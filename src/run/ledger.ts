@@ -1,13 +1,13 @@
-import type { CollectionReader, Findings } from '../source/index.js';
+import { columnsOf } from '../collections/index.js';
 import { byName, origins, outcomes, wordOf } from '../core/index.js';
-import type { Column, Consistency, Row, RowCounts, Violation } from '../core/index.js';
+import type { Column, Consistency, Row, RowCounts, Violation, Warning } from '../core/index.js';
 import { countOf, emptyTally, type Page, type Tally } from '../flow/index.js';
 import type { RunFacts, UndeclaredField } from '../lake/index.js';
+import { writtenColumns, type Pipeline, type PlannedStep } from '../plan/index.js';
+import { Findings, type CollectionReader } from '../source/index.js';
 import type { LookupCounts } from '../steps/index.js';
-import { findingsOf, RunColumns } from './fields.js';
 import type { Output } from './outputs.js';
-import type { Pipeline, PlannedStep } from '../plan/index.js';
-import type { RunReport, SinkReport } from './report.js';
+import type { FindingsReport, RunReport, SinkReport } from './report.js';
 import type { Run } from './start.js';
 
 /** The parts of a report that are not counts; of the rejects, the path. */
@@ -21,8 +21,10 @@ export class Ledger {
   readonly sides: (Side & { readonly consistency: Consistency; rows: number })[] = [];
   readonly lookups: (Side & { readonly counts: LookupCounts })[] = [];
   readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally }[];
-  #columns: RunColumns | undefined;
+  /** Undeclared fields that had a column in the last run. */
   #earlier: readonly UndeclaredField[] = [];
+  /** The undeclared fields that have a column, once the columns are fixed. */
+  #placed: readonly Column[] | undefined;
 
   constructor(
     private readonly pipeline: Pipeline,
@@ -48,13 +50,68 @@ export class Ledger {
   };
 
   readonly fixColumns = (): readonly Column[] => {
-    this.#columns = new RunColumns(this.pipeline, this.source.findings, this.#earlier);
-    return this.#columns.leaving;
+    this.#placed = this.source.findings.placed;
+    return this.pipeline.plan.columns(this.#placed);
   };
 
-  get columns(): RunColumns {
-    if (!this.#columns) throw new Error('the columns of the run are not fixed yet');
-    return this.#columns;
+  get #fixed(): readonly Column[] {
+    if (!this.#placed) throw new Error('the columns of the run are not fixed yet');
+    return this.#placed;
+  }
+
+  /** The undeclared fields that have a column, then those that arrived too late for one. */
+  get undeclared(): readonly Column[] {
+    // Late ones have no column yet, so that they get their names together.
+    const names = new Findings(this.pipeline.plan.collection);
+    names.reserve(this.#fixed, [...this.source.findings.unknown.keys()]);
+    return names.placed;
+  }
+
+  get #late(): readonly Column[] {
+    return this.undeclared.slice(this.#fixed.length);
+  }
+
+  /** The undeclared fields that arrived too late for a column in an output. */
+  get missed(): readonly Column[] {
+    const { plan } = this.pipeline;
+    const leaving = plan.columns(this.#fixed);
+    return this.#late.filter((column) => {
+      const after = plan.columns([...this.#fixed, column]);
+      return plan.sinks.some((sink) => writtenColumns(sink, after).length > writtenColumns(sink, leaving).length);
+    });
+  }
+
+  /** Warns of declared fields that no row has, and of undeclared ones that the last run did not have. */
+  fieldWarnings({ gone, unknown }: FindingsReport): readonly Warning[] {
+    const { plan } = this.pipeline;
+    const fresh = Object.keys(unknown).filter((field) => !this.#earlier.some(({ original }) => original === field));
+    const placed = fresh.length > 0 ? plan.columns(this.#fixed).filter(({ undeclared }) => undeclared) : [];
+    const added = fresh.slice(0, most).map((field) => {
+      const column = placed.find(({ original }) => original === field);
+      const fate = column ? `it has the column ${column.name} from this run on` : 'it is in no output of this run';
+      return `an undeclared field ${JSON.stringify(field)}; ${fate}`;
+    });
+    if (fresh.length > most) added.push(`${fresh.length - most} more undeclared fields`);
+    const warn = (code: Warning['code'], message: string) => ({ code, message: `${plan.collection.name}: ${message}` });
+    const missing = `no row had these declared fields, so their columns are null: ${gone.join(', ')}`;
+    return [
+      ...(gone.length > 0 ? [warn('W_SOURCE_FIELD_GONE', missing)] : []),
+      ...added.map((what) => warn('W_SOURCE_FIELD_NEW', `the service has ${what}`)),
+    ];
+  }
+
+  /** Nothing is missing from a partial read; otherwise fields that no row has, if there are rows. Withheld ones do not count. */
+  #findings(partial: boolean): FindingsReport {
+    const { plan, reveal } = this.pipeline;
+    const { findings } = this.source;
+    if (!this.#placed) return findingsOf(findings);
+    const isGone = !partial && findings.present.size > 0;
+    const gone = isGone ? columnsOf(plan.collection, reveal).filter(({ name }) => !findings.present.has(name)) : [];
+    return {
+      ...findingsOf(findings),
+      late: this.#late.map(({ original }) => original),
+      gone: gone.map(({ name }) => name),
+    };
   }
 
   /** `at`: what a list was read as, the collection or the step that joins it. */
@@ -94,7 +151,7 @@ export class Ledger {
       ...read,
       sinks,
       steps: this.steps.map(({ step, tally }) => ({ at: step.at, tally })),
-      findings: this.#columns?.findings(read.partial) ?? findingsOf(this.source.findings),
+      findings: this.#findings(read.partial),
       warnings: run.warnings,
       consistency: this.consistency,
       sides: this.sides.map((side) => ({ ...side, rows: listed(side.rows, side.consistency), findings: findingsOf(side.findings) })),
@@ -112,10 +169,20 @@ export class Ledger {
       ...{ pipeline, fingerprint, collection, pages, startedAt, consistency: this.consistency.outcome, partial },
       service: connection.baseUrl,
       books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
-      undeclared: this.columns.undeclared.map(({ name, original }) => ({ name, original })),
+      undeclared: this.undeclared.map(({ name, original }) => ({ name, original })),
       reads: this.reads(partial),
     };
   }
+}
+
+/** Fields listed: where field names are data, there can be any number. */
+const most = 20;
+
+function findingsOf({ unknown, missing, notText }: Findings): FindingsReport {
+  return {
+    unknown: Object.fromEntries([...unknown].map(([field, { rows }]) => [field, rows])),
+    ...{ late: [], gone: [], missing: Object.fromEntries(missing), notText: Object.fromEntries(notText) },
+  };
 }
 
 function listed(rows: number, { repaired, duplicates }: Consistency): number {

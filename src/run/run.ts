@@ -125,7 +125,7 @@ class Attempt {
     await outputs.begin();
     // Once: then all pages were read. How far a stopped read gets depends on timing, and columns must not.
     const mayRestart = this.run.pipeline.onNewField === 'restart' && this.found.fields === undefined && !reading.partial;
-    const missed = mayRestart ? reading.ledger.columns.missed : [];
+    const missed = mayRestart ? reading.ledger.missed : [];
     if (missed.length > 0) {
       this.#warnOf(missed);
       return this.#again({ fields: [...reading.source.findings.unknown.keys()] });
