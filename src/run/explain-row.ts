@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { catchError, map, of, pipe, switchMap, throwError, type Observable } from 'rxjs';
 import type { Collection } from '../collections/index.js';
-import { amountOf, isAddressable, itemAt, LeadstreamError, reasonOf, textOf, type Row } from '../core/index.js';
+import { amountOf, isAddressable, itemAt, LeadstreamError, reasonOf, type Row } from '../core/index.js';
 import type { Watchers } from '../events/index.js';
 import { batchOf, pageOf, withBatch, type Page, type Step, type Tally } from '../flow/index.js';
 import { bounds, checkUsage, number, object } from '../options/index.js';
@@ -9,7 +9,7 @@ import { limit, type StepRuntime } from '../steps/index.js';
 import { isViolation } from '../source/index.js';
 import { batchFromRows, FlatVector } from '../vector/index.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
-import { runObserved, type ObservedRun, type Observing, type Stage } from './observed.js';
+import { runObserved, type ObservedRun, type Observing, type RowField, type Stage } from './observed.js';
 
 interface ExplainRowOptions {
   /** Whether to show personal values and credentials instead of `***`. Default `false`. */
@@ -18,12 +18,6 @@ interface ExplainRowOptions {
   readonly scan?: number;
   readonly signal?: AbortSignal;
   readonly watch?: Watchers;
-}
-
-/** A field of a row. Values are texts, as in text formats; personal values and credentials are `***` unless revealed. */
-export interface RowField {
-  readonly name: string;
-  readonly value: string | null;
 }
 
 export interface RowPassage {
@@ -68,7 +62,7 @@ export async function traceRow(pipeline: Pipeline, key: readonly string[], optio
     const where = `among the first ${amountOf(scan, 'row')} of the list`;
     throw new LeadstreamError('E_ROW_NOT_FOUND', `${name}: there is no record with that ${columns.join(' + ')} ${where}`);
   }
-  const record = itemAt(shownRows(itemAt(stages, 0), [first], reveal), 0);
+  const record = itemAt(itemAt(stages, 0).shown([first], reveal), 0);
   const steps: RowPassage[] = [];
   let isLeft = true;
   for (const [index, step] of own.entries()) {
@@ -188,20 +182,11 @@ function passageOf(
   const counts = Object.entries({ ...tally, duplicates }).filter(([, count]) => count > 0);
   const shared = { at, counts: Object.fromEntries(counts) };
   if (failure !== undefined) return { ...shared, outcome: 'failed', reason: reasonOf(failure), rows: [] };
-  const rows = shownRows(after, kept, reveal);
+  const rows = after.shown(kept, reveal);
   const outcome = rows.length > 0 ? 'passed' : fault ? 'rejected' : 'dropped';
   const reason = fault ? `field ${fault.field} ${fault.reason}` : unknown;
-  const [preferred] = rival ? shownRows(before, [rival], reveal) : [];
+  const [preferred] = rival ? before.shown([rival], reveal) : [];
   return { ...shared, outcome, reason, rows, preferred };
-}
-
-function shownRows({ columns }: Pick<Stage, 'columns'>, rows: readonly Row[], reveal: boolean): readonly (readonly RowField[])[] {
-  return rows.map((row) =>
-    columns.map(({ name, type, sensitivity }) => {
-      const text = textOf(row[name] ?? null, type);
-      return { name, value: reveal || sensitivity === 'plain' || text === null || text === '' ? text : '***' };
-    }),
-  );
 }
 
 function isSame(a: Row, b: Row = {}): boolean {

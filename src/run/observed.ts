@@ -1,12 +1,29 @@
 import { identity } from 'rxjs';
-import { itemAt, limitReached, schema, undeclaredColumn, withKeyOrigin, type Column, type Row } from '../core/index.js';
+import {
+  itemAt,
+  LeadstreamError,
+  limitReached,
+  schema,
+  textOf,
+  undeclaredColumn,
+  withKeyOrigin,
+  type Column,
+  type Row,
+} from '../core/index.js';
 import type { Watchers } from '../events/index.js';
 import { batchOf, emptyTally, type Fault, type Page, type Step, type Tally } from '../flow/index.js';
-import type { StepDefinition, StepRuntime } from '../steps/index.js';
+import { checkUsage, number, object } from '../options/index.js';
+import { limit, type StepDefinition, type StepRuntime } from '../steps/index.js';
 import { keyOriginOf, type Pipeline, type PlannedStep } from '../plan/index.js';
 import { PipelineRead } from './reading.js';
 import type { Rejects } from './rejects.js';
 import { Run } from './start.js';
+
+/** A field of a row. Values are texts, as in text formats; personal values and credentials are `***` unless revealed. */
+export interface RowField {
+  readonly name: string;
+  readonly value: string | null;
+}
 
 export class Stage {
   readonly rows: Row[] = [];
@@ -25,6 +42,15 @@ export class Stage {
   /** The declared columns at this point, and the service's undeclared fields. */
   get columns(): readonly Column[] {
     return [...this.planned, ...[...this.#unplanned].map((name) => undeclaredColumn(name))];
+  }
+
+  shown(rows: readonly Row[], reveal: boolean): readonly (readonly RowField[])[] {
+    return rows.map((row) =>
+      this.columns.map(({ name, type, sensitivity }) => {
+        const text = textOf(row[name] ?? null, type);
+        return { name, value: reveal || sensitivity === 'plain' || text === null || text === '' ? text : '***' };
+      }),
+    );
   }
 
   take(page: Page): void {
@@ -87,6 +113,38 @@ export async function runObserved(pipeline: Pipeline, { steps, rows, begin, end,
     run.stop.forget();
     await reading.close();
   }
+}
+
+const whole = number({ whole: true, min: 1 });
+const optionsCheck = object({ rows: whole, sample: whole, step: number({ whole: true, min: -1 }) });
+
+interface PreviewOptions {
+  /** Rows to show after each step. Default 10. */
+  readonly rows?: number;
+  /** Rows of the collection to read at most. Default 1000. */
+  readonly sample?: number;
+  /** Index of the last step that rows pass, from 0; -1 for rows as they are read. Default: the last step. */
+  readonly step?: number;
+  readonly signal?: AbortSignal;
+  readonly watch?: Watchers;
+}
+
+/** Writes nothing, and reads until the last step has emitted the requested rows or the sample is read. Personal fields are not masked. */
+export async function previewPipeline(pipeline: Pipeline, options: PreviewOptions = {}): Promise<ObservedRun> {
+  const { plan } = pipeline;
+  const { rows = 10, sample = 1000, step: last = plan.steps.length - 1, signal, watch } = options;
+  checkUsage('preview', optionsCheck, { rows, sample, step: last });
+  const refuse = (message: string) => new LeadstreamError('E_USAGE', `preview: ${message}`);
+  if (sample < rows) throw refuse('sample must not be less than rows');
+  if (last >= plan.steps.length) throw refuse(`step must be less than the number of steps, ${plan.steps.length}`);
+  const steps = plan.steps.slice(0, last + 1);
+  // After a blocking step, everything has already been read.
+  const isBlocking = steps.some(({ definition }) => definition.blocking);
+  return runObserved(pipeline, {
+    ...{ steps, rows, signal, watch },
+    begin: (runtime) => limit(sample, runtime),
+    ...(!isBlocking && { end: (runtime) => limit(rows, runtime) }),
+  });
 }
 
 /** Creates a step that is not in the file. It must pass rows unchanged. */

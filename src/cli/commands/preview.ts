@@ -1,4 +1,4 @@
-import { amount, amountOf, itemAt, textOf, type Column, type Row } from '../../core/index.js';
+import { amount, amountOf, itemAt, type Column } from '../../core/index.js';
 import type { Stage } from '../../index.js';
 import { command, toggle, wordsIn, loadOne, onlyPipeline, pipelineFile, pipelineOptions, refuseUnknown, repeated } from '../command.js';
 import { printTo, printRows } from '../console.js';
@@ -35,14 +35,14 @@ export const preview = command(
       const earlier = stages[stages.indexOf(stage) - 1];
       const before = namesOf(earlier?.columns ?? stage.columns);
       await printTo(stdout, `${chosen.indexOf(stage) === 0 ? '' : '\n'}${titleOf(stage, before)}\n`);
-      const shown = reveal ? stage : masked(stage);
+      const all = stage.columns.map((column): Column => ({ ...column, type: 'text', cast: true }));
+      const texts = stage.shown(stage.rows, reveal).map((fields) => Object.fromEntries(fields.map(({ name, value }) => [name, value])));
       const isFirst = ({ name }: Column) => pipeline.plan.collection.key.includes(name) || !before.includes(name);
-      const sorted = [...shown.columns.filter(isFirst), ...shown.columns.filter((column) => !isFirst(column))];
-      const fit = step === undefined ? fitting(sorted, shown.rows, Math.max(20, stdout.columns ?? 100)) : shown.columns;
-      const columns = wanted.length === 0 ? fit : wanted.flatMap((name) => shown.columns.find((column) => column.name === name) ?? []);
-      if (columns.length > 0 && stage.rows.length > 0)
-        await printRows(stdout, { format: 'table', naming: 'snake_case' }, columns, shown.rows);
-      const more = shown.columns.length - columns.length;
+      const sorted = [...all.filter(isFirst), ...all.filter((column) => !isFirst(column))];
+      const fit = step === undefined ? fitting(sorted, texts, Math.max(20, stdout.columns ?? 100)) : all;
+      const columns = wanted.length === 0 ? fit : wanted.flatMap((name) => all.find((column) => column.name === name) ?? []);
+      if (columns.length > 0 && texts.length > 0) await printRows(stdout, { format: 'table', naming: 'snake_case' }, columns, texts);
+      const more = all.length - columns.length;
       if (more > 0 && wanted.length === 0 && stage.rows.length > 0)
         await printTo(stdout, `(${amountOf(more, 'more column')}: --columns chooses, and --step shows all)\n`);
     }
@@ -66,25 +66,11 @@ function titleOf({ at, rows, passed, columns }: Stage, before: readonly string[]
   return `${at}: ${few}${amountOf(passed, 'row')}, ${amountOf(columns.length, 'column')}${changes === '' ? '' : `,${changes}`}`;
 }
 
-/** Empty values are shown as empty. */
-function masked({ columns, rows }: Stage): Pick<Stage, 'columns' | 'rows'> {
-  const hiding = columns.filter(({ sensitivity }) => sensitivity !== 'plain').map(({ name }) => name);
-  const values = (row: Row): Row => {
-    const entries = hiding.map((name): [string, string | null] => [name, (row[name] ?? '') === '' ? null : '***']);
-    return { ...row, ...Object.fromEntries(entries) };
-  };
-  return {
-    columns: columns.map((column) => (hiding.includes(column.name) ? { ...column, type: 'text', cast: true } : column)),
-    rows: rows.map(values),
-  };
-}
-
 /** The first columns that fit side by side, at least one, with at most 24 characters for each. */
-function fitting(columns: readonly Column[], rows: readonly Row[], room: number): readonly Column[] {
+function fitting(columns: readonly Column[], rows: readonly Readonly<Record<string, string | null>>[], room: number): readonly Column[] {
   let free = room;
-  const count = columns.findIndex(({ name, type }) => {
-    const texts = rows.map((row) => textOf(row[name] ?? null, type)?.length ?? 0);
-    free -= Math.min(24, Math.max(name.length, ...texts)) + 2;
+  const count = columns.findIndex(({ name }) => {
+    free -= Math.min(24, Math.max(name.length, ...rows.map((row) => row[name]?.length ?? 0))) + 2;
     return free < -2;
   });
   return count < 0 ? columns : columns.slice(0, Math.max(1, count));
