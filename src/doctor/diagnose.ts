@@ -5,15 +5,18 @@ import { SourceError, amountOf, itemAt } from '../core/index.js';
 import { defaults, bounds } from '../options/index.js';
 import { checkConnection, collectionIn, registryOf, type ConnectOptions } from '../source/index.js';
 import { checks, maxRequests, Probe } from './probe.js';
-import type { DiagnoseOptions, Diagnosis, DiagnosisFinding, Names, Result } from './probe.js';
+import type { DiagnoseOptions, DiagnosisFinding, Names, Result } from './probe.js';
 import { secretKeyOf, type Credentials } from '../http/index.js';
 
 const usualRate = 10;
 
 const optional: readonly string[] = ['single_record', 'latency'];
 
+/** The measurements of a service; plain data without credentials and rows. */
+export type Diagnosis = Awaited<ReturnType<typeof diagnoseService>>;
+
 /** Finds out how a service behaves where its documentation is silent. Whatever it does is a finding, never an error. */
-export async function diagnoseService(connection: ConnectOptions<Collection>, options: DiagnoseOptions = {}): Promise<Diagnosis> {
+export async function diagnoseService(connection: ConnectOptions<Collection>, options: DiagnoseOptions = {}) {
   checkConnection(connection);
   const registry = registryOf(connection.collections);
   const collections = [...new Set(options.collections ?? Object.keys(registry))].map((name) => collectionIn(registry, name));
@@ -25,7 +28,10 @@ export async function diagnoseService(connection: ConnectOptions<Collection>, op
     const ready = !probe.findings.some(isOpen);
     return {
       ...{ service: connection.baseUrl.replace(/\/+$/, ''), requests: probe.sent, maxRequests, ratePerSecond, ready },
-      ...{ findings: probe.findings, measured: found.measured },
+      findings: probe.findings,
+      /** The collection whose pages were measured; `undefined` if none of the service's own had rows. */
+      measured: found.measured,
+      /** The block `service` of a pipeline file, in YAML. */
       block: ready ? blockOf(options.service ?? {}, found) : undefined,
     };
   } finally {

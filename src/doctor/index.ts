@@ -1,2 +1,2 @@
-export { diagnoseService } from './diagnose.js';
-export type { Diagnosis, DiagnosisFinding } from './probe.js';
+export { diagnoseService, type Diagnosis } from './diagnose.js';
+export type { DiagnosisFinding } from './probe.js';

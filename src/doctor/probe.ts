@@ -179,19 +179,6 @@ interface Exchange {
   readonly ms: number;
 }
 
-export interface Diagnosis {
-  readonly service: string;
-  /** The collection whose pages were measured; `undefined` if none of the service's own had rows. */
-  readonly measured: string | undefined;
-  readonly requests: number;
-  readonly maxRequests: number;
-  readonly ratePerSecond: number;
-  readonly ready: boolean;
-  readonly findings: readonly DiagnosisFinding[];
-  /** The block `service` of a pipeline file, in YAML, if `ready`. */
-  readonly block: string | undefined;
-}
-
 export interface DiagnoseOptions {
   /** Candidates: the first standard collection that is paged and has rows is measured. Default: all. */
   readonly collections?: readonly string[];

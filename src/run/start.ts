@@ -78,7 +78,7 @@ export class Run {
     this.startedAt = (options.now ?? new Date()).toISOString();
     this.runId = newRunId(this.startedAt);
     this.limiters = options.limiters ?? new RateLimiters();
-    this.state = StateFolder.at(options.stateDir, pipeline.baseDir);
+    this.state = new StateFolder(options.stateDir, pipeline.baseDir);
     const { together, store } = pipeline;
     const { signal } = options;
     const barrier = together && (options.sets ?? new TableSets([pipeline])).at(together, pipeline.name, new Stores(store, signal));

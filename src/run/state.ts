@@ -37,11 +37,11 @@ import { publish } from './publish.js';
 type Part = 'redo-log' | 'spool' | 'begun' | 'counts' | 'scratch' | 'sinks';
 
 export class StateFolder {
-  private constructor(readonly path: string) {}
+  readonly path: string;
 
   /** @throws {LeadstreamError} `E_USAGE` if it is not a folder of this machine. */
-  static at(path = '.leadstream', baseDir: string): StateFolder {
-    return new StateFolder(fixedPath(path, '--state-dir', baseDir));
+  constructor(path = '.leadstream', baseDir = process.cwd()) {
+    this.path = fixedPath(path, '--state-dir', baseDir);
   }
 
   folder(part: Part): string {
@@ -91,7 +91,7 @@ type Begun = z.output<ReturnType<typeof begun>>;
 
 /** Carries out the commits that killed runs logged; one that fails stays logged. @returns Names of their pipelines. */
 export async function recoverRuns(stateDir: string, baseDir = process.cwd()): Promise<readonly string[]> {
-  const state = StateFolder.at(stateDir, baseDir);
+  const state = new StateFolder(stateDir, baseDir);
   const { path, settle } = state;
   const found = await attempt('E_SINK_PATH', `cannot read ${path}`, () => stat(path).catch(unlessMissing(undefined)));
   if (!found?.isDirectory()) {
@@ -157,7 +157,7 @@ export async function compactTable(path: string, options: CompactOptions = {}): 
 
 async function changed(verb: 'rollback' | 'compact', path: string, options: RollbackOptions & CompactOptions) {
   const place = fixedPlace(path, `${verb}Table`, process.cwd());
-  const state = StateFolder.at(options.stateDir, process.cwd());
+  const state = new StateFolder(options.stateDir);
   const redoLog = state.folder('redo-log');
   const runId = newRunId();
   const { signal } = options;

@@ -27,10 +27,6 @@ export class ScratchFile {
     return new ScratchFile(handle);
   }
 
-  get length(): number {
-    return this.#end;
-  }
-
   /** Appends bytes. One call at a time. */
   async append(bytes: Uint8Array): Promise<Extent> {
     const extent = { at: this.#end, length: bytes.length };
