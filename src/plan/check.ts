@@ -7,30 +7,21 @@ import { viewName, type Together } from '../lake/index.js';
 import type { PathNames } from '../store/index.js';
 import { outputAt } from '../sinks/index.js';
 import { collectionOf, collectionShape, tiesOf } from '../source/index.js';
-import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape, type Plan } from './plan.js';
+import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape } from './plan.js';
 import { connectionIn } from './connection.js';
 import { References, referenceSource, type ReferenceSource } from './references.js';
 import { type Definitions, definitionsWith, type LoadOptions } from './definitions.js';
 import { type Path, type SpecDocument, parseSpecDocuments } from './document.js';
 import { hooksOf } from './hooks.js';
 import { IssueList, type Issue, type Problem, validated } from './issues.js';
-import { pipelineOf, type Pipeline, type RejectsPlan } from './pipeline.js';
+import { pipelineOf, type RejectsPlan } from './pipeline.js';
 import { pipelineName, pipelineShape, type PipelineShape, type TestShape } from './spec.js';
 
-export interface Checked {
-  readonly document: SpecDocument;
-  readonly name: string | undefined;
-  /** What it writes, with its place in the file; stdout is `undefined`. */
-  readonly outputs: readonly { readonly path: string | undefined; readonly place: Path }[];
-  readonly plan: Plan | undefined;
-  /** Paths of the tables that it publishes together with those of other documents. */
-  readonly together: readonly string[] | undefined;
-  readonly pipeline: Pipeline | undefined;
-  readonly tests: readonly TestShape[] | undefined;
-  readonly issues: IssueList;
-  /** Warnings only for `validate`: a read checks the same itself. */
-  readonly advice: readonly (Issue & Warning)[];
-}
+/** What is known of a document of a file. */
+export type Checked = Awaited<ReturnType<typeof checkDocument>>;
+
+/** What a pipeline writes, with its place in the file; stdout is `undefined`. */
+type Outputs = readonly { readonly path: string | undefined; readonly place: Path }[];
 
 interface FileContext {
   readonly from: ReferenceSource;
@@ -39,7 +30,7 @@ interface FileContext {
   readonly lenient: boolean;
 }
 
-async function checkDocument(document: SpecDocument, { from, references, definitions, lenient }: FileContext): Promise<Checked> {
+async function checkDocument(document: SpecDocument, { from, references, definitions, lenient }: FileContext) {
   const issues = new IssueList(document, references.redact, lenient);
   const { problem } = issues;
   const resolved = references.resolved(document.value, issues);
@@ -61,7 +52,7 @@ async function checkDocument(document: SpecDocument, { from, references, definit
   if (parts.on_new_field === 'restart' && chain.sinks.some(({ definition }) => definition.prints))
     problem(['on_new_field'], 'a run that prints cannot start again; remove the stdout sink, or choose next_run');
   const together = parts.publish && joined(chain, problem);
-  const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], silent);
+  const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], () => {});
   if (tests && registry) refuseUnknownRows(tests, registry, problem);
   // A warning fails a strict run, and these can be reported before anything is read.
   if (parts.service?.strict) issues.all.push(...issues.warnings.splice(0));
@@ -70,7 +61,11 @@ async function checkDocument(document: SpecDocument, { from, references, definit
   });
   const isRight = shape && plan && connection && rejects && hooks && issues.all.length === 0 && issues.unset.length === 0;
   return {
-    ...{ document, name: parts.name, outputs, plan, together, tests, issues, advice: own?.flatMap((each) => tiedIn(each, document)) ?? [] },
+    ...{ document, name: parts.name, outputs, plan, tests, issues },
+    /** Paths of the tables that it publishes together with those of other documents. */
+    together,
+    /** Warnings only for `validate`: a read checks the same itself. */
+    advice: own?.flatMap((each) => tiedIn(each, document)) ?? [],
     pipeline: isRight
       ? pipelineOf(shape, { plan, connection, rejects, hooks, warnings }, from, { written: document.value, resolved })
       : undefined,
@@ -109,7 +104,7 @@ function tiedIn(collection: Collection, document: SpecDocument): readonly (Issue
   return [{ code: 'W_SOURCE_UNCHECKED', message, ...document.locate(['collections', collection.name, 'paging', 'last']) }];
 }
 
-function refuseOverlaps(outputs: Checked['outputs'], problem: Problem): void {
+function refuseOverlaps(outputs: Outputs, problem: Problem): void {
   outputs.forEach(({ path, place }, index) => {
     const first = outputs.slice(0, index).find((other) => collide(path, other.path));
     if (first) problem(place, `${path ?? 'stdout'} is the output of to[${first.place[1]}], or overlaps it; write somewhere else`);
@@ -126,7 +121,7 @@ function refuseUnknownRows(tests: readonly TestShape[], registry: Registry, prob
 
 function partsOf(document: unknown): ChainShape & Partial<Omit<PipelineShape, 'collections' | 'tests' | 'steps' | 'to'>> {
   const { steps: _steps, to: _to, tests: _tests, collections: _collections, ...shape } = pipelineShape().shape;
-  const read = ([key, schema]: [string, z.ZodType]) => [key, validated(schema, getIn(document, [key]), [key], silent)] as const;
+  const read = ([key, schema]: [string, z.ZodType]) => [key, validated(schema, getIn(document, [key]), [key], () => {})] as const;
   const parts: Partial<PipelineShape> = defined(Object.fromEntries(Object.entries(shape).map(read)));
   const entriesOf = (key: string) => {
     const entries = getIn(document, [key]);
@@ -135,9 +130,7 @@ function partsOf(document: unknown): ChainShape & Partial<Omit<PipelineShape, 'c
   return { ...parts, steps: entriesOf('steps'), to: entriesOf('to') };
 }
 
-function silent(): void {}
-
-function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Checked['outputs'] {
+function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Outputs {
   return [
     ...sinks.flatMap(({ output, index, definition: { prints, name } }) =>
       prints || output !== undefined ? [{ path: output, place: ['to', index, name] }] : [],

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { amount, amountOf, compareShare, listed, schema, textOf, type Column } from '../core/index.js';
+import { amount, amountOf, compareShare, isMap, listed, schema, textOf, type Column } from '../core/index.js';
 import { KeyMap } from '../flow/index.js';
 import type { Published } from '../lake/index.js';
 import { distinct, usually } from '../options/index.js';
@@ -45,30 +45,10 @@ export const expectShape = schema((z) =>
 /** What a pipeline expects of its rows before it publishes them. */
 export type Expect = Readonly<z.output<ReturnType<typeof expectShape>>>;
 
-/** A gate of a file: on rows that leave the last step, on what a run writes compared with the last, or (also if unset) on what it reads. */
-type ExpectGate = {
-  readonly name: keyof Expect;
-  readonly names: readonly Named[];
-} & (
-  | {
-      readonly judges: 'rows';
-      readonly open: (columns: readonly Column[]) => readonly Gate[];
-    }
-  | {
-      readonly judges: 'outputs';
-      /** Whether `--allow-shrink` overrides a refusal once. */
-      readonly overridable: boolean;
-      readonly refuse: (output: Measured) => string | undefined;
-    }
-  | { readonly judges: 'lists' }
-);
+/** The gates that compare outputs with those of the last run. `--allow-shrink` overrides a refusal of the first one. */
+export const outputGates = ['max_shrink', 'max_growth'] as const;
 
-interface Named {
-  readonly name: string;
-  readonly path: Path;
-  readonly onKey?: true;
-}
-
+/** A gate on the rows that leave the last step. */
 export interface Gate {
   readonly gate: string;
   observe(batch: RecordBatch): void;
@@ -82,45 +62,15 @@ export interface Measured {
   readonly earlier: Pick<Published, 'rows'> | undefined;
 }
 
-export function gatesIn(expect: Expect = {}): readonly ExpectGate[] {
-  const { min_rows: fewest, max_shrink: shrink, max_growth: growth, max_read_shrink: lists, max_null: nulls } = expect;
-  const { not_null: filled, unique: keys, accepted_values: accepted } = expect;
-  const gates: readonly (ExpectGate | false | undefined)[] = [
-    fewest !== undefined && { name: 'min_rows', judges: 'rows', names: [], open: () => [checkCount(fewest)] },
-    shrink !== undefined && {
-      ...{ name: 'max_shrink', judges: 'outputs', names: [], overridable: true },
-      refuse: (output) => refusedChange(shrink, 'smaller', output),
-    },
-    growth !== undefined && {
-      ...{ name: 'max_growth', judges: 'outputs', names: [], overridable: false },
-      refuse: (output) => refusedChange(growth, 'bigger', output),
-    },
-    lists !== undefined && { name: 'max_read_shrink', judges: 'lists', names: typeof lists === 'object' ? keysIn(lists) : [] },
-    nulls && {
-      ...{ name: 'max_null', judges: 'rows', names: keysIn(nulls) },
-      open: () => Object.entries(nulls).map(([name, most]) => checkNulls(name, `max_null.${name}`, most)),
-    },
-    filled && {
-      ...{ name: 'not_null', judges: 'rows', names: filled.map((name, index) => ({ name, path: [index] })) },
-      open: () => filled.map((name) => checkNulls(name, `not_null.${name}`, { rows: 0 })),
-    },
-    keys && {
-      ...{ name: 'unique', judges: 'rows' },
-      names: keys.flatMap((names, index) =>
-        [names].flat().map((name, inner) => ({ name, path: typeof names === 'string' ? [index] : [index, inner] })),
-      ),
-      open: () => keys.map((names) => checkUnique([names].flat())),
-    },
-    accepted && {
-      ...{ name: 'accepted_values', judges: 'rows', names: keysIn(accepted) },
-      open: (columns) => Object.entries(accepted).map(([name, values]) => checkValues(name, values, columns)),
-    },
+export function openGates(expect: Expect, columns: readonly Column[]): readonly Gate[] {
+  const { min_rows: fewest, max_null: nulls = {}, not_null: filled = [], unique = [], accepted_values: accepted = {} } = expect;
+  return [
+    ...(fewest === undefined ? [] : [checkCount(fewest)]),
+    ...Object.entries(nulls).map(([name, most]) => checkNulls(name, `max_null.${name}`, most)),
+    ...filled.map((name) => checkNulls(name, `not_null.${name}`, { rows: 0 })),
+    ...unique.map((names) => checkUnique([names].flat())),
+    ...Object.entries(accepted).map(([name, values]) => checkValues(name, values, columns)),
   ];
-  return gates.filter((gate) => gate !== false && gate !== undefined);
-}
-
-function keysIn(value: Readonly<Record<string, unknown>>): readonly Named[] {
-  return Object.keys(value).map((name) => ({ name, path: [name], onKey: true }));
 }
 
 /** Reports columns in `expect` that do not leave the last step, and lists that are not read; unknown ones are not checked. */
@@ -130,13 +80,21 @@ export function checkExpect(
   problem: Problem,
 ): void {
   const columns = known.columns?.map(({ name }) => name);
-  for (const { name: gate, judges, names } of gatesIn(expect)) {
-    const there = judges === 'rows' ? columns : known.reads;
-    for (const { name, path, onKey } of there ? names.filter((each) => !there.includes(each.name)) : []) {
-      const what = judges === 'rows' ? `there is no column '${name}' after the last step` : `the list '${name}' is not read here`;
-      problem(['expect', gate, ...path], `${what}${listed(there ?? [])}`, onKey);
+  for (const [gate, value] of Object.entries(expect)) {
+    const isOfLists = gate === 'max_read_shrink';
+    const there = isOfLists ? known.reads : columns;
+    for (const { name, path, onKey } of there ? namesIn(value, ['expect', gate]).filter((each) => !there.includes(each.name)) : []) {
+      const what = isOfLists ? `the list '${name}' is not read here` : `there is no column '${name}' after the last step`;
+      problem(path, `${what}${listed(there ?? [])}`, onKey);
     }
   }
+}
+
+/** Returns the names in the value of a gate, with their places: the keys of a map, or the texts of a list. */
+function namesIn(value: unknown, path: Path): readonly { readonly name: string; readonly path: Path; readonly onKey?: true }[] {
+  if (typeof value === 'string') return [{ name: value, path }];
+  if (Array.isArray(value)) return value.flatMap((each, index) => namesIn(each, [...path, index]));
+  return isMap(value) ? Object.keys(value).map((name) => ({ name, path: [...path, name], onKey: true })) : [];
 }
 
 function checkCount(fewest: number): Gate {
@@ -144,11 +102,11 @@ function checkCount(fewest: number): Gate {
   return { gate: 'min_rows', observe: () => {}, refuse: (rows) => (rows >= fewest ? undefined : problem(rows)) };
 }
 
-function refusedChange(most: number, way: 'smaller' | 'bigger', { at, total, earlier }: Measured): string | undefined {
+export function refusedChange(gate: (typeof outputGates)[number], most: number, { at, total, earlier }: Measured): string | undefined {
   if (earlier === undefined || earlier.rows === 0) return undefined;
-  const change = way === 'smaller' ? earlier.rows - total : total - earlier.rows;
+  const [way, remedy] = gate === 'max_shrink' ? ['smaller', '; run --allow-shrink publishes it once'] : ['bigger', ''];
+  const change = gate === 'max_shrink' ? earlier.rows - total : total - earlier.rows;
   if (compareShare(change, most, earlier.rows) <= 0n) return undefined;
-  const [gate, remedy] = way === 'smaller' ? ['max_shrink', '; run --allow-shrink publishes it once'] : ['max_growth', ''];
   const found = `found ${amountOf(total, 'row')}, previously ${amount(earlier.rows)} (${percent(change / earlier.rows)} ${way})`;
   return `${at}: expect.${gate}: the output may be at most ${percent(most, 10)} ${way} than the last run's, ${found}${remedy}`;
 }

@@ -4,7 +4,6 @@ import { sentOf } from '../http/index.js';
 import { firstQuery } from '../source/index.js';
 import { isRemote } from '../store/index.js';
 import type { Pipeline } from './pipeline.js';
-import { writtenColumns } from './plan.js';
 import { written } from './units.js';
 
 /** The plan of a pipeline, without credentials. */
@@ -38,11 +37,10 @@ export function explainPipeline(pipeline: Pipeline) {
         columns: after.map(explained),
       };
     }),
-    sinks: plan.sinks.map((sink) => {
-      const { at, output: path, definition, config } = sink;
+    sinks: plan.sinks.map(({ at, output: path, definition, config }) => {
       const { prints = false } = definition;
       const [adds, folders] = [definition.adds?.(config) ?? false, definition.folders?.(config) ?? []];
-      const columns = writtenColumns(sink, plan.columns()).filter((column) => !folders.includes(column.name));
+      const columns = definition.writes(config, plan.columns()).filter((column) => !folders.includes(column.name));
       return { at, prints, path, adds, folders, columns: columns.map((column) => ({ name: column.name, type: column.type })) };
     }),
     rejects: { path: rejects.path, max: 'share' in rejects.max ? written(rejects.max) : amountOf(rejects.max.rows, 'row') },

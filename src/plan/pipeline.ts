@@ -6,7 +6,6 @@ import { secretKeyOf, proxySecrets } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
 import type { Together } from '../lake/index.js';
 import type { PathNames } from '../store/index.js';
-import type { Expect } from './expect.js';
 import { hookNames } from './document.js';
 import { sinkCredentials, type ReferenceSource } from './references.js';
 import { hookSecrets, type Hooks } from './hooks.js';
@@ -15,8 +14,7 @@ import type { PipelineShape } from './spec.js';
 import type { Tolerance } from './units.js';
 
 /** A pipeline that passed all checks and can be run. */
-export interface Pipeline {
-  readonly name: string;
+export interface Pipeline extends Readonly<Pick<PipelineShape, 'name' | 'store' | 'expect' | 'schema'>> {
   readonly plan: Plan;
   readonly connection: ConnectOptions;
   /** The value of `service` as written in the file, with references instead of values. */
@@ -27,12 +25,7 @@ export interface Pipeline {
   /** For the collection's list; a join has its own. */
   readonly onDuplicateKey: OnDuplicateKey | undefined;
   readonly rejects: RejectsPlan;
-  /** How stores are reached; the environment has the rest. */
-  readonly store: PipelineShape['store'];
   readonly together: Together | undefined;
-  readonly expect: Expect | undefined;
-  /** What happens if columns differ from the last run's. */
-  readonly schema: 'evolve' | 'freeze';
   /** What happens to undeclared fields that first appear after page 1. */
   readonly onNewField: 'next_run' | 'restart';
   readonly consistency: { readonly mode: ConsistencyMode; readonly maxPasses: number | undefined; readonly allowUnstable: boolean };

@@ -1,11 +1,11 @@
 import { columnsOf, withheldOf, type Collection, type Registry } from '../collections/index.js';
-import { itemAt, outputColumn, schema, undeclaredColumn, unknownName, type Column, type OutputColumn } from '../core/index.js';
+import { itemAt, undeclaredColumn, unknownName, type Column } from '../core/index.js';
 import type { SinkDefinition } from '../sinks/index.js';
 import { Queries, type PlanContext, type StepDefinition } from '../steps/index.js';
 import { dayTemplate, overlap, runTemplate, type PathNames } from '../store/index.js';
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
-import { checkExpect, gatesIn, type Expect } from './expect.js';
+import { checkExpect, outputGates, type Expect } from './expect.js';
 import { validated, type IssueList, type Problem } from './issues.js';
 import type { PipelineShape } from './spec.js';
 
@@ -114,7 +114,8 @@ export async function planPipeline(
   const { arriving, leaving, known } = followed(bound, setting, declared, { issues, known: knownSteps(bound, issues.unknown) });
   const steps = bound.flatMap((step, index) => (step ? [{ ...step, input: itemAt(arriving, index) }] : []));
   const reads = [...new Set([collection.name, ...steps.flatMap(({ definition, config }) => definition.reads?.(config) ?? [])])];
-  const stoppedBy = stopOf(steps);
+  const blocking = steps.findIndex(({ definition }) => definition.blocking);
+  const stoppedBy = steps.slice(0, blocking < 0 ? steps.length : blocking).find(({ definition }) => definition.most !== undefined);
   // A list with an unknown name may be any list.
   const areListsKnown = steps.length === bound.length && reads.every((name) => Object.hasOwn(collections, name));
   if (expect) {
@@ -186,17 +187,12 @@ function collectionNamed(from: string, reveal: readonly string[], collections: R
   return collection;
 }
 
-function stopOf(steps: readonly PlannedStep[]): PlannedStep | undefined {
-  const blocking = steps.findIndex(({ definition }) => definition.blocking);
-  return steps.slice(0, blocking < 0 ? steps.length : blocking).find(({ definition }) => definition.most !== undefined);
-}
-
 function refuseLimits(expect: Expect, stop: PlannedStep | undefined, problem: Problem): void {
-  for (const { name, judges } of stop ? gatesIn(expect) : [])
-    if (judges !== 'rows')
+  for (const name of [...outputGates, 'max_read_shrink'] as const)
+    if (stop && expect[name] !== undefined)
       problem(
         ['expect', name],
-        `${name} compares whole reads, and ${stop?.at} stops this one; remove one of them, or put the limit after a sort, which reads everything`,
+        `${name} compares whole reads, and ${stop.at} stops this one; remove one of them, or put the limit after a sort, which reads everything`,
         true,
       );
 }
@@ -232,18 +228,3 @@ function scalarOf(text: string): unknown {
   const number = Number(text);
   return Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number)) ? number : text;
 }
-
-export function writtenColumns({ definition, config }: PlannedSink, arriving: readonly Column[]): readonly OutputColumn[] {
-  if (definition.writes) return definition.writes(config, arriving);
-  const { columns, naming = 'snake_case', types = 'typed' } = shared().safeParse(config).data ?? {};
-  const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;
-  return wanted.map((column) => outputColumn(column, { naming, types }));
-}
-
-const shared = schema((z) =>
-  z.object({
-    columns: z.array(z.string()).optional(),
-    naming: z.enum(['original', 'snake_case']).optional(),
-    types: z.enum(['typed', 'text']).optional(),
-  }),
-);

@@ -1,7 +1,7 @@
 import { amount, amountOf, compareShare, GateError, itemAt } from '../core/index.js';
 import type { Column, OutputColumn, Violation, Warning, WarningCode } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
-import { defaultReadShrink, gatesIn, percent, writtenColumns } from '../plan/index.js';
+import { defaultReadShrink, openGates, outputGates, percent, refusedChange } from '../plan/index.js';
 import type { Expect, Measured, Pipeline, Plan } from '../plan/index.js';
 import { driftOf, refuseRead } from '../source/index.js';
 import { isOccupied, type ObjectStores } from '../store/index.js';
@@ -147,8 +147,7 @@ export type Expectations = ReturnType<typeof openExpectations>;
 
 export function openExpectations(expect: Expect, columns: readonly Column[]) {
   let rows = 0;
-  const gates = gatesIn(expect);
-  const checks = gates.flatMap((gate) => (gate.judges === 'rows' ? gate.open(columns) : []));
+  const checks = openGates(expect, columns);
   const refused = (message: string | undefined): readonly Violation[] =>
     message === undefined ? [] : [{ code: 'E_GATE_EXPECT', message }];
   return {
@@ -159,12 +158,12 @@ export function openExpectations(expect: Expect, columns: readonly Column[]) {
     },
     results: (outputs: readonly Measured[], allowShrink: boolean): readonly GateResult[] => [
       ...checks.map((check) => gateResult(`expect.${check.gate}`, undefined, refused(check.refuse(rows)))),
-      ...gates.flatMap((gate) => {
-        if (gate.judges !== 'outputs') return [];
-        return outputs.map((output) => {
+      ...outputGates.flatMap((name) => {
+        const most = expect[name];
+        return (most === undefined ? [] : outputs).map((output) => {
           const otherwise = output.earlier === undefined ? 'not compared' : 'passed';
-          const violations = refused(gate.refuse(output));
-          return gateResult(`expect.${gate.name}`, output.at, violations, { otherwise, allowed: gate.overridable && allowShrink });
+          const violations = refused(most === undefined ? undefined : refusedChange(name, most, output));
+          return gateResult(`expect.${name}`, output.at, violations, { otherwise, allowed: name === 'max_shrink' && allowShrink });
         });
       }),
     ],
@@ -181,7 +180,7 @@ function refuseChanges({ pipeline, ledger, outputs }: GateInput): readonly Viola
   // Columns of undeclared fields are compared by the service's names, others by their own.
   const keyOf = ({ name, original }: OutputColumn) => (originals.has(original) ? `original ${original}` : `name ${name}`);
   return outputs.flatMap(({ at, sink, earlier }): readonly Violation[] => {
-    const changes = earlier ? changesOf(writtenColumns(sink, columns), earlier.columns, keyOf) : [];
+    const changes = earlier ? changesOf(sink.definition.writes(sink.config, columns), earlier.columns, keyOf) : [];
     if (changes.length === 0) return [];
     return [{ code: 'E_GATE_SCHEMA', message: `${at}: schema: the columns of the last run are frozen, found ${changes.join('; ')}` }];
   });
@@ -213,7 +212,7 @@ function warnOfUnknown({ pipeline, report, standing, outputs, counts }: GateInpu
     return rows === 0 && earlier === undefined ? [{ code: 'W_SOURCE_EMPTY', message }] : [];
   });
   if (report.partial) return empty;
-  const isMeasured = gatesIn(pipeline.expect).some(({ judges }) => judges === 'outputs');
+  const isMeasured = outputGates.some((name) => pipeline.expect?.[name] !== undefined);
   const isUncounted = lists.some(({ earlier }) => earlier === undefined);
   const unknown = outputs.flatMap((output) => {
     const path = standing.get(output.at);

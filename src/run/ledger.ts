@@ -3,7 +3,7 @@ import { byName, origins, outcomes, wordOf } from '../core/index.js';
 import type { Column, Consistency, Row, RowCounts, Violation, Warning } from '../core/index.js';
 import { countOf, emptyTally, type Page, type Tally } from '../flow/index.js';
 import type { RunFacts, UndeclaredField } from '../lake/index.js';
-import { writtenColumns, type Pipeline, type PlannedStep } from '../plan/index.js';
+import type { Pipeline, PlannedStep } from '../plan/index.js';
 import { Findings, type CollectionReader } from '../source/index.js';
 import type { LookupCounts } from '../steps/index.js';
 import type { Output } from './outputs.js';
@@ -77,7 +77,7 @@ export class Ledger {
     const leaving = plan.columns(this.#fixed);
     return this.#late.filter((column) => {
       const after = plan.columns([...this.#fixed, column]);
-      return plan.sinks.some((sink) => writtenColumns(sink, after).length > writtenColumns(sink, leaving).length);
+      return plan.sinks.some(({ definition: { writes }, config }) => writes(config, after).length > writes(config, leaving).length);
     });
   }
 

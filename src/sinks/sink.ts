@@ -1,5 +1,13 @@
 import type { z } from 'zod';
-import { type Column, type OutputColumn, type Row, type Warning, LeadstreamError } from '../core/index.js';
+import {
+  LeadstreamError,
+  outputColumn,
+  type Column,
+  type OutputColumn,
+  type OutputOptions,
+  type Row,
+  type Warning,
+} from '../core/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Action, ObjectStores, PathNames } from '../store/index.js';
 import type { CatalogOptions, Published, RunLog, RunFacts, Participant } from '../lake/index.js';
@@ -101,8 +109,8 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   readonly prints?: boolean;
   /** Returns the absolute path that this sink publishes; `undefined` if it publishes elsewhere, or prints. */
   output(config: C, place: OutputPlace): string | undefined;
-  /** Returns the columns written. Default: by `columns`, `naming` and `types`. */
-  writes?(config: C, columns: readonly Column[]): readonly OutputColumn[];
+  /** Returns the columns written. */
+  writes(config: C, columns: readonly Column[]): readonly OutputColumn[];
   /** Returns whether the output can be published together with others. */
   joins?(config: C): boolean;
   /** Returns whether rows are added to an existing output instead of replacing it. */
@@ -117,8 +125,15 @@ export interface SinkDefinition<N extends string = string, C = unknown> {
   open(config: C, context: SinkContext): Promise<SinkWriter>;
 }
 
-export function builtInSink<const N extends string, C>(definition: SinkDefinition<N, C>): SinkDefinition<N, C> {
-  return definition;
+/** Declares a sink whose options choose and name the columns. */
+export function builtInSink<const N extends string, C extends OutputOptions & { readonly columns?: readonly string[] | undefined }>(
+  definition: Omit<SinkDefinition<N, C>, 'writes'>,
+): SinkDefinition<N, C> {
+  const writes: SinkDefinition<N, C>['writes'] = ({ columns, ...options }, arriving) => {
+    const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;
+    return wanted.map((column) => outputColumn(column, options));
+  };
+  return { ...definition, writes };
 }
 
 /** An output before its columns are known. */
