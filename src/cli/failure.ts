@@ -4,16 +4,8 @@ import type { CliConsole } from './console.js';
 /** Exit code for a wrong file, or a warning that counts as an error. */
 export const refusedExit = catalogue.E_SPEC_INVALID.exit;
 
-interface Description {
-  readonly code: string;
-  /** One line per problem of a pipeline file, or per gate. */
-  readonly message: string;
-  readonly help: string;
-  readonly exit: number;
-}
-
-/** Describes a failure for people and machines, also one of another copy of leadstream. */
-export function descriptionOf(failure: unknown): Description {
+/** Describes a failure, also one of another copy of leadstream. The message has a line per problem of a file, or per gate. */
+export function descriptionOf(failure: unknown) {
   const thrown = limitReached(failure) ?? failure;
   if (thrown instanceof Error && 'code' in thrown && 'exit' in thrown && 'help' in thrown && typeof thrown.exit === 'number') {
     return { code: String(thrown.code), message: thrown.message, help: String(thrown.help), exit: thrown.exit };
