@@ -1,6 +1,6 @@
 import type * as DuckDB from '@duckdb/node-api';
-import { LeadstreamError, missingPackage, nodeRequire } from '../core/index.js';
-import { ScratchFolder } from '../store/index.js';
+import { LeadstreamError, limitReached, missingPackage, nodeRequire } from '../core/index.js';
+import { type Extent, ScratchFile, ScratchFolder } from '../store/index.js';
 
 /** The version that this version of leadstream is tested with. */
 export const duckdbPackage = '@duckdb/node-api@1.5.6-r.1';
@@ -45,6 +45,7 @@ export class Database {
   #rows = 0;
   #buffered = 0;
   #spill: ScratchFolder | undefined;
+  #file: ScratchFile | undefined;
 
   constructor(
     private readonly columns: Readonly<Record<string, SqlType>>,
@@ -66,6 +67,16 @@ export class Database {
       }
       this.#rows += rows;
     });
+  }
+
+  /** Stores bytes outside of the memory of DuckDB. @returns Where they are. */
+  keep(bytes: Uint8Array): Promise<Extent> {
+    return this.#run(async () => (this.#file ??= await ScratchFile.open(this.options.folder)).append(bytes));
+  }
+
+  /** Returns bytes that were stored. */
+  kept(extents: readonly Extent[]): Promise<readonly Buffer[]> {
+    return this.#run(() => Promise.resolve(this.#file?.readAll(extents) ?? []));
   }
 
   /** Moves buffered rows, which could not be spilled, into the table. Small pages one by one took several times as long. */
@@ -128,6 +139,8 @@ export class Database {
     this.#opened = this.#spill = undefined;
     opened?.connection.closeSync();
     opened?.instance.closeSync();
+    await this.#file?.close().catch(() => undefined);
+    this.#file = undefined;
     await spill?.remove();
   }
 
@@ -158,7 +171,8 @@ export class Database {
       try {
         return await work();
       } catch (failure) {
-        if (failure instanceof LeadstreamError && failure.code === 'E_STATE_FOREIGN') throw failure;
+        const reached = limitReached(failure);
+        if (reached || (failure instanceof LeadstreamError && failure.code === 'E_STATE_FOREIGN')) throw reached ?? failure;
         const { code, message } = failure as NodeJS.ErrnoException;
         const kind = /^(?:.*?: )??([A-Z][\w ]+? Error):/.exec(message)?.[1] ?? code ?? 'error of DuckDB';
         if (refused && / Error$/.test(kind) && !/^(?:Out of Memory|IO|FATAL|INTERNAL)/.test(kind)) throw refused(kind);

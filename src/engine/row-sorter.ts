@@ -1,7 +1,6 @@
 import type * as V8 from 'node:v8';
-import { itemAt, SinkError, type DeclaredType, type Value } from '../core/index.js';
+import { itemAt, type DeclaredType, type Value } from '../core/index.js';
 import type { BatchReader } from '../flow/index.js';
-import { attempt, ScratchFile } from '../store/index.js';
 import { RecordBatch, type Mapped, type Vector, FlatVector, Utf8Vector } from '../vector/index.js';
 import { Database, type DatabaseOptions } from './database.js';
 import { plainCast, sqlTypes, sqlValues } from './plain.js';
@@ -22,13 +21,9 @@ export class RowSorter {
   readonly #keys: Database;
   readonly #bytes = new RowBytes();
   readonly #order: string;
-  #file: ScratchFile | undefined;
-  #closed = false;
+  #isEmpty = true;
 
-  constructor(
-    keys: readonly SortKey[],
-    private readonly options: DatabaseOptions,
-  ) {
+  constructor(keys: readonly SortKey[], options: DatabaseOptions) {
     this.#casts = keys.map(({ field, type = 'text' }) => ({ field, cast: plainCast(type) }));
     const columns = keys.map(({ type = 'text' }, index) => [`key${index}`, sqlTypes[type]] as const);
     this.#keys = new Database({ ...Object.fromEntries(columns), place: 'BIGINT', size: 'INTEGER' }, options);
@@ -42,14 +37,15 @@ export class RowSorter {
 
   async add(batch: RecordBatch, keys: readonly Vector[]): Promise<void> {
     if (batch.length === 0) return;
+    this.#isEmpty = false;
     const rows = this.#bytes.encode(batch);
-    let { at: place } = await this.#inScratch(async (file) => file.append(Buffer.concat(rows)));
+    let { at: place } = await this.#keys.keep(Buffer.concat(rows));
     const places = rows.map(({ length }) => BigInt((place += length) - length));
     await this.#keys.append(batch.length, [...keys.map(sqlValues), places, rows.map(({ length }) => length)]);
   }
 
   async finish(): Promise<BatchReader> {
-    if (this.#file === undefined) return { next: () => Promise.resolve(RecordBatch.empty) };
+    if (this.#isEmpty) return { next: () => Promise.resolve(RecordBatch.empty) };
     const next = await this.#keys.sorted('place, size', `${this.#order}place`);
     return {
       next: async () => {
@@ -57,33 +53,13 @@ export class RowSorter {
         if (!chunk) return RecordBatch.empty;
         const [places, sizes] = [itemAt(chunk.columns, 0), itemAt(chunk.columns, 1)];
         const extents = places.map((place, row) => ({ at: Number(place), length: Number(sizes[row]) }));
-        return this.#inScratch((file) => Promise.resolve(this.#bytes.decode(file.readAll(extents))));
+        return this.#bytes.decode(await this.#keys.kept(extents));
       },
     };
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    await this.#keys.close();
-    await this.#file?.close();
-    this.#file = undefined;
-  }
-
-  async #inScratch<R>(work: (file: ScratchFile) => Promise<R>): Promise<R> {
-    const { folder, failed } = this.options;
-    try {
-      return await attempt('E_SINK_WRITE', `rows cannot be stored in ${folder}`, async () => work((this.#file ??= await this.#opened())));
-    } catch (failure) {
-      throw failure instanceof SinkError ? failed(failure.message) : failure;
-    }
-  }
-
-  /** Opens the scratch file, unless the step was closed meanwhile: nothing would close the file. */
-  async #opened(): Promise<ScratchFile> {
-    const file = this.#closed ? undefined : await ScratchFile.open(this.options.folder);
-    if (file && !this.#closed) return file;
-    await file?.close();
-    throw this.options.failed('it was closed');
+  close(): Promise<void> {
+    return this.#keys.close();
   }
 }
 
