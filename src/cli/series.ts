@@ -1,12 +1,15 @@
-import { catalogue, version } from '../core/index.js';
-import type { Pipeline } from '../index.js';
+import { amountOf, catalogue, version } from '../core/index.js';
+import type { Pipeline, RunOptions, RunReport, Watcher } from '../index.js';
 import type { CommandContext } from './command.js';
+import type { CliConsole } from './console.js';
 import { reportFailure, descriptionOf } from './failure.js';
 import type { Metrics } from './metrics.js';
 import type { ReportFiles } from './report.js';
 import { documentOf, type PipelineDocument } from './report-document.js';
-import { leftByReader, runAndReport, type RunFlags } from './reporting.js';
-import { RunObserver } from './status.js';
+import { RunObserver, Status } from './status.js';
+import { watchers } from './watchers.js';
+
+type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' | 'allowPartial'>;
 
 export interface BrokenFile {
   readonly file: string;
@@ -15,8 +18,8 @@ export interface BrokenFile {
 
 interface SeriesSurroundings {
   readonly broken: readonly BrokenFile[];
-  readonly metrics: Metrics | undefined;
-  readonly report: ReportFiles;
+  readonly metrics?: Metrics | undefined;
+  readonly report?: ReportFiles;
 }
 
 /**
@@ -26,8 +29,8 @@ interface SeriesSurroundings {
 export async function runSeries(
   pipelines: readonly Pipeline[],
   context: CommandContext,
-  options: RunFlags,
-  around: SeriesSurroundings,
+  options: RunFlags = {},
+  around: SeriesSurroundings = { broken: [] },
 ): Promise<number> {
   const { RateLimiters, TableSets } = await import('../index.js');
   const sets = new TableSets(pipelines);
@@ -57,7 +60,7 @@ class Series {
   constructor(
     private readonly pipelines: readonly Pipeline[],
     private readonly context: CommandContext,
-    private readonly options: RunFlags,
+    private readonly options: RunOptions,
     private readonly around: SeriesSurroundings,
   ) {}
 
@@ -70,23 +73,68 @@ class Series {
 
   async run(pipeline: Pipeline): Promise<void> {
     if (this.#stopped) return;
-    const { failedRunOf } = await import('../index.js');
     const observed = new RunObserver();
-    let document: PipelineDocument;
-    try {
-      const report = await runAndReport(pipeline, this.context, this.options, observed);
-      document = documentOf(pipeline, { status: 'published', exit: 0 }, report, observed);
-    } catch (thrown) {
-      const isClosed = await leftByReader(thrown, pipeline);
-      const how = isClosed ? ({ status: 'closed', exit: 0 } as const) : this.#failed(thrown, pipeline.name);
-      document = documentOf(pipeline, how, failedRunOf(thrown), observed);
-    }
+    const document = await this.#observedRun(pipeline, observed).then(
+      (report) => this.#published(pipeline, report, observed),
+      (failure: unknown) => this.#unpublished(pipeline, failure, observed),
+    );
     this.#noted = this.#noted.then(async () => {
       this.#documents = this.#documents.map((each) => (each.pipeline === pipeline.name ? document : each));
       await this.around.metrics?.ended(pipeline.name, document);
       if (this.#isLeft) await this.#write();
     });
     await this.#noted;
+  }
+
+  async #observedRun(pipeline: Pipeline, observed: RunObserver): Promise<RunReport> {
+    const { console, signal, stdout, stderr } = this.context;
+    const { runPipeline } = await import('../index.js');
+    console.hide(pipeline.secrets);
+    const status = new Status(pipeline, observed, { console, stderr, stdout });
+    const end = () => status.end();
+    signal.addEventListener('abort', end, { once: true });
+    // Messages appear above the status line, which the next frame draws again.
+    const above: CliConsole = {
+      ...console,
+      log: (...message) => (status.clear(), console.log(...message)),
+      event: (...message) => (status.clear(), console.event(...message)),
+    };
+    const begun: Watcher = { run: { start: ({ pipeline: name, run }) => above.event('run.started', { pipeline: name, run }) } };
+    const watch = [begun, ...watchers(above, { retries: !status.isLive }), observed.watcher];
+    return runPipeline(pipeline, { ...this.options, signal, stdout, watch }).finally(() => {
+      end();
+      signal.removeEventListener('abort', end);
+    });
+  }
+
+  async #published(pipeline: Pipeline, report: RunReport, observed: RunObserver): Promise<PipelineDocument> {
+    const { console } = this.context;
+    const { summaryOf } = await import('../index.js');
+    const facts = { pipeline: report.pipeline, run: report.runId };
+    for (const step of report.steps) console.event('step.finished', { ...facts, ...step });
+    for (const { at, path, total, bytes } of report.sinks)
+      if (path !== undefined) console.event('output.published', { ...facts, at, path, rows: total, bytes });
+    // Machines got a line per step and output.
+    const summary = summaryOf(report).split('\n');
+    console.event('run.finished', { ...facts, report }, console.format === 'json' ? summary.slice(0, 1) : summary);
+    return documentOf(pipeline, { status: 'published', exit: 0 }, report, observed);
+  }
+
+  async #unpublished(pipeline: Pipeline, failure: unknown, observed: RunObserver): Promise<PipelineDocument> {
+    const { console } = this.context;
+    const { ClosedPipeError, failedRunOf } = await import('../index.js');
+    const report = failedRunOf(failure);
+    const { runId: run, keptPages = 0 } = report ?? {};
+    const facts = { pipeline: pipeline.name, run };
+    // A reader of stdout that has had enough is not a failure.
+    if (failure instanceof ClosedPipeError && pipeline.plan.sinks.every(({ definition }) => definition.prints)) {
+      console.event('run.closed', facts);
+      return documentOf(pipeline, { status: 'closed', exit: 0 }, report, observed);
+    }
+    const { code, exit } = descriptionOf(failure);
+    const next = this.options.restart ? 'run it again without --restart to continue' : 'run the same command to continue';
+    console.event('run.failed', { ...facts, keptPages, code, exit }, keptPages > 0 ? `kept ${amountOf(keptPages, 'page')}; ${next}` : []);
+    return documentOf(pipeline, this.#failed(failure, pipeline.name), report, observed);
   }
 
   async end(): Promise<number> {
@@ -133,8 +181,8 @@ class Series {
   async #write(): Promise<void> {
     const pipelines = this.#documents;
     const [only] = pipelines;
-    if (this.#isOne && only) return this.around.report.write(only);
+    if (this.#isOne && only) return this.around.report?.write(only);
     const exit = this.#failure?.exit ?? (this.#isLeft ? catalogue.E_RUN_FAILED.exit : 0);
-    await this.around.report.write({ status: exit === 0 ? 'published' : 'failed', version, exit, pipelines });
+    await this.around.report?.write({ status: exit === 0 ? 'published' : 'failed', version, exit, pipelines });
   }
 }

@@ -17,7 +17,7 @@ export const demo = command(
     const { console, cwd } = context;
     const { loadPipeline } = await import('../../index.js');
     const { generate, startService } = await import('../../service/index.js');
-    const { runAndReport } = await import('../reporting.js');
+    const { runSeries } = await import('../series.js');
     const key = randomBytes(16).toString('hex');
     console.hide([key]);
     const service = await startService({ source: generate({ leads, seed: 7 }), accounts: [{ restApiKey: key }] });
@@ -26,10 +26,10 @@ export const demo = command(
       const env = { ...context.env, LEADSTREAM_BASE_URL: service.url, LEADSTREAM_REST_API_KEY: key };
       const pipeline = await loadPipeline(file, { env, baseDir: resolve(cwd, folder) });
       console.log('info', `serving ${leads.toLocaleString('en-US')} leads on ${service.url}, running ${file} in the folder ${folder}`);
-      const report = await runAndReport(pipeline, context, { allowShrink: true });
-      const table = report.sinks.find(({ at }) => at.endsWith('parquet'))?.path;
-      if (table !== undefined) console.log('info', `readers of Parquet find the rows in ${join(table, '*.parquet')}`);
-      return 0;
+      const exit = await runSeries([pipeline], context, { allowShrink: true });
+      const table = pipeline.plan.sinks.find(({ definition }) => definition.name === 'parquet')?.output;
+      if (exit === 0 && table !== undefined) console.log('info', `readers of Parquet find the rows in ${join(table, '*.parquet')}`);
+      return exit;
     } finally {
       await service.close();
     }

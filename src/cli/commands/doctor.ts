@@ -29,7 +29,7 @@ export const doctor = command(
   options,
   async (arguments_, context) => {
     const { diagnoseService } = await import('../../doctor/index.js');
-    const { watchers } = await import('../reporting.js');
+    const { watchers } = await import('../watchers.js');
     const { console, signal, stdout } = context;
     const { connection, service, collections } = await subjectOf(arguments_, context);
     const { collection: first, rateLimit: ratePerSecond, format } = arguments_;

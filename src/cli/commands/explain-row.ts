@@ -27,7 +27,7 @@ export const explainRow = command(
       .example('$0 explain-row areas.yaml 212 "New York" NY', 'a key of three columns'),
   async (arguments_, context) => {
     const api = await import('../../index.js');
-    const { watchers } = await import('../reporting.js');
+    const { watchers } = await import('../watchers.js');
     const { reportFailure } = await import('../failure.js');
     const { console, signal, stdout } = context;
     const { key, format, scan, reveal } = arguments_;

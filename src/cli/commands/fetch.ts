@@ -23,15 +23,9 @@ export const fetch = command(
   'Print a collection, or the records with an identifier',
   options,
   async (arguments_, context) => {
-    const { ClosedPipeError } = await import('../../index.js');
     const connection = await connectionOf('fetch', context);
-    try {
-      if (arguments_.id === undefined) return await fetchList(arguments_, connection, context);
-      return await fetchOne(arguments_, arguments_.id, connection, context);
-    } catch (error) {
-      if (error instanceof ClosedPipeError) return 0;
-      throw error;
-    }
+    if (arguments_.id === undefined) return fetchList(arguments_, connection, context);
+    return fetchOne(arguments_, arguments_.id, connection, context);
   },
 );
 
@@ -39,12 +33,11 @@ type Arguments = ArgumentsOf<typeof options>;
 
 async function fetchList(arguments_: Arguments, connection: ConnectOptions, context: CommandContext): Promise<number> {
   const { loadPipeline } = await import('../../index.js');
-  const { runAndReport } = await import('../reporting.js');
+  const { runSeries } = await import('../series.js');
   const { collection, format, pageSize, reveal } = arguments_;
   const spec = { name: `fetch-${collection}`, from: collection, reveal, to: [{ stdout: { format, ...wantedColumns(arguments_) } }] };
   const pipeline = await loadPipeline({ text: JSON.stringify(spec), file: 'fetch' }, { env: context.env, baseDir: context.cwd });
-  await runAndReport({ ...pipeline, connection: { ...connection, ...(pageSize !== undefined && { limit: pageSize }) } }, context);
-  return 0;
+  return runSeries([{ ...pipeline, connection: { ...connection, ...(pageSize !== undefined && { limit: pageSize }) } }], context);
 }
 
 function wantedColumns({ collection, reveal, columns: words }: Arguments): { readonly columns?: readonly string[] } {
@@ -62,7 +55,7 @@ async function fetchOne(
 ): Promise<number> {
   const { collection, format, reveal } = arguments_;
   const { connect } = await import('../../index.js');
-  const { watchers } = await import('../reporting.js');
+  const { watchers } = await import('../watchers.js');
   const service = connect({ ...connection, watch: watchers(console) });
   try {
     // `with` checks what is revealed.

@@ -20,7 +20,7 @@ export const preview = command(
       .example('$0 preview leads.yaml --columns lead_id,zip_city', 'these columns after every step'),
   async (arguments_, context) => {
     const { previewPipeline } = await import('../../index.js');
-    const { watchers } = await import('../reporting.js');
+    const { watchers } = await import('../watchers.js');
     const { reportFailure } = await import('../failure.js');
     const { console, signal, stdout } = context;
     const { rows, sample, step, reveal } = arguments_;
