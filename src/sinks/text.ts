@@ -1,10 +1,10 @@
 import { defined, instantTexts, type OutputColumn, type Value } from '../core/index.js';
 import { scratchFolder } from '../engine/index.js';
-import { openOutput } from '../store/index.js';
+import { openOutput, type OutputFile } from '../store/index.js';
 import { DictionaryVector, encoding, Utf8, Utf8Vector, type Batch, type Piece } from '../vector/index.js';
 import { outputAt, outputPlaceOf } from './options.js';
 import { project, type ProjectionOptions } from './projection.js';
-import { nothingToCommit, PhasedWriter, type PreparedOutput, type SinkContext, type SinkWriter } from './sink.js';
+import { nothingToCommit, PhasedWriter, type SinkContext, type SinkWriter } from './sink.js';
 
 export type TextChunk = string | Uint8Array;
 
@@ -58,18 +58,15 @@ export abstract class CellFormat implements TextFormat {
   }
 }
 
-export interface TextTarget {
-  append(text: TextChunk): Promise<void>;
-  prepare?(): Promise<Pick<PreparedOutput, 'path' | 'actions' | 'commit'>>;
-  abort?(): Promise<void>;
-}
+/** A file, or a stream that only takes text. */
+export type TextTarget = Pick<OutputFile, 'append'> & Partial<OutputFile>;
 
 export interface TextSink extends ProjectionOptions {
   readonly format: (columns: readonly OutputColumn[]) => TextFormat;
 }
 
 /** Creates a sink that formats a page into one text, which it holds, and writes it immediately. */
-export function textSink(target: TextTarget, options: TextSink, context: SinkContext): SinkWriter {
+export function textSink(target: TextTarget, options: TextSink, context: SinkContext, path?: string): SinkWriter {
   let bytes = 0;
   const put = async (text: TextChunk = ''): Promise<void> => {
     if (text.length > 0) await target.append(text);
@@ -89,11 +86,14 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
         },
         async prepare() {
           await put(format.tail?.());
-          return { ...nothingToCommit, ...(await target.prepare?.()), rows, bytes, total: rows, unchanged: 0, changed: 0 };
+          await target.close?.();
+          const { actions = [], commit } = target;
+          const committed = { ...defined({ path, commit }), actions: () => Promise.resolve(actions) };
+          return { ...nothingToCommit, ...committed, rows, bytes, total: rows, unchanged: 0, changed: 0 };
         },
       };
     },
-    abort: async () => target.abort?.(),
+    abort: async () => target.discard?.(),
   });
 }
 
@@ -105,13 +105,5 @@ export async function textFile(
   const destination = outputAt(options.path, outputPlaceOf(context));
   const { runId, stores, scratch = scratchFolder() } = context;
   const file = await openOutput(destination, { runId, mode: options.permissions, stores, scratch });
-  const target: TextTarget = {
-    append: (text) => file.append(text),
-    async prepare() {
-      await file.close();
-      return { path: destination, actions: () => Promise.resolve(file.actions), ...defined({ commit: file.commit }) };
-    },
-    abort: () => file.discard(),
-  };
-  return textSink(target, options, context);
+  return textSink(file, options, context, destination);
 }
