@@ -23,14 +23,7 @@ export type Checked = Awaited<ReturnType<typeof checkDocument>>;
 /** What a pipeline writes, with its place in the file; stdout is `undefined`. */
 type Outputs = readonly { readonly path: string | undefined; readonly place: Path }[];
 
-interface FileContext {
-  readonly from: ReferenceSource;
-  readonly references: References;
-  readonly definitions: Definitions;
-  readonly lenient: boolean;
-}
-
-async function checkDocument(document: SpecDocument, { from, references, definitions, lenient }: FileContext) {
+async function checkDocument(document: SpecDocument, references: References, definitions: Definitions, lenient: boolean) {
   const issues = new IssueList(document, references.redact, lenient);
   const { problem } = issues;
   const resolved = references.resolved(document.value, issues);
@@ -39,7 +32,7 @@ async function checkDocument(document: SpecDocument, { from, references, definit
   const parts = shape ?? partsOf(resolved);
   // An invalid name must not cause an error per path.
   const pipeline = parts.name !== undefined && pipelineName.test(parts.name) ? parts.name : 'pipeline';
-  const { baseDir, env } = from;
+  const { baseDir, env } = references.from;
   const chain = bindChain(parts, { baseDir, pipeline, definitions, isPlain: document.isPlain }, problem);
   const own = ownCollections(resolved, problem);
   const registry = own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
@@ -67,7 +60,7 @@ async function checkDocument(document: SpecDocument, { from, references, definit
     /** Warnings only for `validate`: a read checks the same itself. */
     advice: own?.flatMap((each) => tiedIn(each, document)) ?? [],
     pipeline: isRight
-      ? pipelineOf(shape, { plan, connection, rejects, hooks, warnings }, from, { written: document.value, resolved })
+      ? pipelineOf(shape, { plan, connection, rejects, hooks, warnings }, references.from, { written: document.value, resolved })
       : undefined,
   };
 }
@@ -186,8 +179,8 @@ export async function checkDocuments(
   const removed = without.map((each) => ({ path: each, value: undefined }));
   const { defaults, pipelines } = parseSpecDocuments(file, text, [...overridesOf(file, set), ...removed]);
   const references = new References([defaults, ...pipelines.map(({ value }) => value)], from);
-  const context = { from, references, lenient, definitions: await definitionsWith(options) };
-  let checked = await Promise.all(pipelines.map((document) => checkDocument(document, context)));
+  const definitions = await definitionsWith(options);
+  let checked = await Promise.all(pipelines.map((document) => checkDocument(document, references, definitions, lenient)));
   checked.forEach((later, index) => {
     const earlier = checked.slice(0, index);
     const namesake = earlier.find(({ name }) => name !== undefined && name === later.name);

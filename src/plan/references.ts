@@ -25,7 +25,7 @@ export class References {
 
   constructor(
     documents: readonly unknown[],
-    private readonly from: ReferenceSource,
+    readonly from: ReferenceSource,
   ) {
     const values = secretVariables.map((name) => from.env[name] ?? '');
     for (const { path, text } of documents.flatMap((document) => textsIn(document))) {
