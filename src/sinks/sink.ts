@@ -1,13 +1,6 @@
 import type { z } from 'zod';
-import {
-  LeadstreamError,
-  outputColumn,
-  type Column,
-  type OutputColumn,
-  type OutputOptions,
-  type Row,
-  type Warning,
-} from '../core/index.js';
+import { LeadstreamError, outputColumn } from '../core/index.js';
+import type { Column, OutputColumn, OutputOptions, Row, Warning } from '../core/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { Action, ObjectStores, PathNames } from '../store/index.js';
 import type { CatalogOptions, Published, RunLog, RunFacts, Participant } from '../lake/index.js';

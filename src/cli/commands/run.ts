@@ -97,21 +97,21 @@ async function runLoaded(arguments_: Arguments, context: CommandContext, metrics
   return runSeries(pipelines, context, { stateDir, restart, allowShrink, allowPartial }, { broken, metrics, report });
 }
 
-/** The state folder distinguishes pipelines by their names. */
+/** Those of one file were compared when it was loaded. */
 function refuseClashes(loaded: readonly Loaded[], writesOver: (pipeline: Pipeline, path: string) => boolean): void {
   const prints = ({ plan }: Pipeline) => plan.sinks.some(({ definition }) => definition.prints);
   for (const [index, { file, pipeline }] of loaded.entries()) {
-    // Those of one file were compared when it was loaded.
-    const earlier = loaded.slice(0, index).filter((each) => each.file !== file);
-    const refuse = (isClash: (other: Pipeline) => boolean, what: string) => {
-      const clash = earlier.find((each) => isClash(each.pipeline));
-      if (clash === undefined) return;
-      const message = `${file}: the pipeline '${pipeline.name}' ${what} '${clash.pipeline.name}' of ${clash.file}`;
-      throw new LeadstreamError('E_USAGE', message);
-    };
     const paths = [...pipeline.plan.sinks.map(({ output }) => output), pipeline.rejects.path].filter((path) => path !== undefined);
-    refuse(({ name }) => name === pipeline.name, 'has the name of');
-    refuse((other) => paths.some((path) => writesOver(other, path)), 'writes to the same path as, or inside that of,');
-    refuse((other) => prints(pipeline) && prints(other), 'prints to stdout, which would mix its rows with those of');
+    for (const { file: place, pipeline: other } of loaded.slice(0, index).filter((each) => each.file !== file)) {
+      const clashes = [
+        // The state folder tells pipelines apart by their names.
+        [other.name === pipeline.name, 'has the name of'],
+        [paths.some((path) => writesOver(other, path)), 'writes to the same path as, or inside that of,'],
+        [prints(pipeline) && prints(other), 'prints to stdout, which would mix its rows with those of'],
+      ] as const;
+      const [, what] = clashes.find(([isClash]) => isClash) ?? [];
+      if (what !== undefined)
+        throw new LeadstreamError('E_USAGE', `${file}: the pipeline '${pipeline.name}' ${what} '${other.name}' of ${place}`);
+    }
   }
 }
