@@ -1,6 +1,17 @@
 import type { z } from 'zod';
 import { reasonOf, zod } from '../core/index.js';
 
+/** How a step or sink is named, described and configured in pipeline files. @typeParam C Its configuration. */
+export interface EntryDefinition<N extends string = string, C = unknown> {
+  readonly name: N;
+  readonly summary: string;
+  /** Of a custom one, set by its author: part of the fingerprint. Built-in ones have none. */
+  readonly version?: string | undefined;
+  readonly config: () => z.ZodType<C>;
+  /** Valid configurations, for a chain of leads. They appear in the reference and are checked by a test. */
+  readonly examples: readonly unknown[];
+}
+
 /** The declaration of a custom step or sink. */
 export interface ExtensionDeclaration<I, O> {
   /** What it does, in one sentence. */

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { isMap, zod } from '../core/index.js';
-import { usual } from '../options/index.js';
+import { usual, type EntryDefinition } from '../options/index.js';
 import { collectionsShape } from '../source/index.js';
-import { sinks, type SinkDefinition } from '../sinks/index.js';
-import type { StepDefinition, StepDefinitions } from '../steps/index.js';
+import { sinks } from '../sinks/index.js';
+import type { StepDefinitions } from '../steps/index.js';
 import { inheritedKeys } from './document.js';
 import { pipelineShape } from './spec.js';
 
@@ -19,20 +19,18 @@ export interface JsonSchema {
   readonly additionalProperties?: JsonSchema | boolean;
 }
 
-export type Definition = Pick<StepDefinition | SinkDefinition, 'name' | 'summary' | 'config' | 'examples'>;
-
-export const sinkDefinitions = Object.values<Definition>(sinks);
+export const sinkDefinitions = Object.values<EntryDefinition>(sinks);
 
 export function schemaWith(steps: StepDefinitions): object {
   const shape = jsonSchemaOf(pipelineShape());
-  const listOf = (known: readonly Definition[]) => ({ type: 'array', items: { anyOf: known.map(entrySchema) } });
+  const listOf = (known: readonly EntryDefinition[]) => ({ type: 'array', items: { anyOf: known.map(entrySchema) } });
   const collections = { ...jsonSchemaOf(collectionsShape()), description: shape.properties?.collections?.description };
   const pipeline = {
     ...shape,
     properties: {
       ...shape.properties,
       collections,
-      steps: { ...listOf(Object.values<Definition>(steps)), description: shape.properties?.steps?.description },
+      steps: { ...listOf(Object.values<EntryDefinition>(steps)), description: shape.properties?.steps?.description },
       to: { ...listOf(sinkDefinitions), minItems: 1, description: shape.properties?.to?.description },
     },
   };
@@ -61,7 +59,7 @@ export function schemaWith(steps: StepDefinitions): object {
   };
 }
 
-function entrySchema({ name, summary, config }: Definition): object {
+function entrySchema({ name, summary, config }: EntryDefinition): object {
   return {
     type: 'object',
     description: summary,

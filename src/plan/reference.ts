@@ -2,9 +2,10 @@ import { stringify } from 'yaml';
 import { collections, originalName, type Collection } from '../collections/index.js';
 import { catalogue, environment, exitCodes, logEvents, warningCatalogue } from '../core/index.js';
 import { manifestShape } from '../lake/index.js';
+import type { EntryDefinition } from '../options/index.js';
 import { collectionsShape } from '../source/index.js';
 import { expressionFunctions, type StepDefinitions } from '../steps/index.js';
-import { jsonSchemaOf, sinkDefinitions, type Definition, type JsonSchema } from './json-schema.js';
+import { jsonSchemaOf, sinkDefinitions, type JsonSchema } from './json-schema.js';
 import { hookShape } from './hooks.js';
 import { pipelineShape, expectationShape, expectedFileShape, testShape } from './spec.js';
 
@@ -51,7 +52,7 @@ export function referenceWith(steps: StepDefinitions): string {
     'Documents separated by `---` are separate pipelines. `leadstream run` checks all of them and then runs them one after another; their names and outputs must differ.',
     'The first document may contain only `defaults:`, which all pipelines after it inherit by key. Values of the pipeline itself take precedence; lists and an account under `auth` count as a whole.',
     '## Steps',
-    ...Object.values<Definition>(steps).flatMap((definition) => section(definition, 'steps')),
+    ...Object.values<EntryDefinition>(steps).flatMap((definition) => section(definition, 'steps')),
     '## Functions',
     'Expressions are [CEL](https://cel.dev) over the snake_case fields of the row. Values are text unless `cast` ran. `matches` is refused, and so is a comprehension (`all`, `exists`, `exists_one`, `filter`, `map`) inside another; a list has at most 100 values, an expression 5,000 parts. A comparison by size (`<`, `<=`, `>`, `>=`) or a calculation with null gives null, and `&&`, `||` and `!` give null unless the rest decides the result; `==` with null is true only if both sides are null, and a null condition of `?:` is an error. `int()`, `double()` and the other conversions of CEL refuse empty text; `num()` gives null for it. These functions are added to those of CEL; null gives null:',
     tableOf(expressionFunctions, ['function', 'meaning', 'example'], (name, { summary, example }) => [
@@ -88,7 +89,7 @@ export function referenceWith(steps: StepDefinitions): string {
   ].join('\n\n');
 }
 
-function section({ name, summary, config, examples }: Definition, list: 'steps' | 'to'): readonly string[] {
+function section({ name, summary, config, examples }: EntryDefinition, list: 'steps' | 'to'): readonly string[] {
   const schema = jsonSchemaOf(config());
   const example = stringify(
     { [list]: examples.map((value) => ({ [name]: value })) },

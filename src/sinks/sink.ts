@@ -1,7 +1,7 @@
-import type { z } from 'zod';
 import { LeadstreamError, outputColumn } from '../core/index.js';
 import type { Column, OutputColumn, OutputOptions, Row, Warning } from '../core/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
+import type { EntryDefinition } from '../options/index.js';
 import type { Action, ObjectStores, PathNames } from '../store/index.js';
 import type { CatalogOptions, Published, RunLog, RunFacts, Participant } from '../lake/index.js';
 
@@ -89,13 +89,7 @@ export interface OutputPlace {
   readonly names: PathNames;
 }
 
-export interface SinkDefinition<N extends string = string, C = unknown> {
-  readonly name: N;
-  readonly summary: string;
-  /** Version of a custom sink, part of the fingerprint. */
-  readonly version?: string | undefined;
-  readonly config: () => z.ZodType<C>;
-  readonly examples: readonly unknown[];
+export interface SinkDefinition<N extends string = string, C = unknown> extends EntryDefinition<N, C> {
   /** Reports what does not fit the arriving columns. The path of a problem starts at the sink's own value. */
   check?(config: C, columns: readonly Column[], plan: SinkPlan): void;
   /** Whether rows are printed immediately and nothing is published. */

@@ -60,15 +60,12 @@ async function formatOf({ format, max_width: widest }: z.output<ReturnType<typeo
 
 /** A plain table for people, as wide as the header and the first page need; later values that are wider are cut with `…`. */
 export class TextTableFormat implements TextFormat {
-  readonly #header: readonly string[];
   #widths: readonly number[] | undefined;
 
   constructor(
     private readonly columns: readonly OutputColumn[],
     private readonly widest: number,
-  ) {
-    this.#header = columns.map(({ name }) => printable(name));
-  }
+  ) {}
 
   rows(batch: Batch): string {
     const cells = Array.from({ length: batch.rows }, (_, row) =>
@@ -83,12 +80,11 @@ export class TextTableFormat implements TextFormat {
 
   #head(rows: readonly (readonly string[])[]): string {
     if (this.#widths !== undefined) return '';
-    const widths = this.#header.map((name, index) => {
-      const cells = [name, ...rows.map((row) => itemAt(row, index))];
-      return cells.reduce((most, cell) => Math.min(this.widest, Math.max(most, Array.from(cell).length)), 0);
-    });
-    this.#widths = widths;
-    return this.#line(this.#header) + this.#line(widths.map((count) => '-'.repeat(count)));
+    const header = this.columns.map(({ name }) => printable(name));
+    const widthOf = (index: number) =>
+      [header, ...rows].reduce((most, row) => Math.min(this.widest, Math.max(most, Array.from(itemAt(row, index)).length)), 0);
+    const widths = (this.#widths = header.map((_, index) => widthOf(index)));
+    return this.#line(header) + this.#line(widths.map((count) => '-'.repeat(count)));
   }
 
   #line(cells: readonly string[]): string {

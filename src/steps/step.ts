@@ -14,7 +14,7 @@ import {
   type Tally,
 } from '../flow/index.js';
 import type { Queries } from '../engine/index.js';
-import { checkArguments } from '../options/index.js';
+import { checkArguments, type EntryDefinition } from '../options/index.js';
 import { requireFields } from './fields.js';
 
 /** What a step can use while columns are followed; in a file, before any request, with what the file has. */
@@ -65,15 +65,8 @@ export interface LookupCounts {
 
 export type StepRemark = Warning & { readonly code: 'W_STEP_EMPTY' | 'W_STEP_NO_MATCH' };
 
-/** A step, defined once for files and programs. @typeParam C Its configuration. */
-export interface StepDefinition<N extends string = string, C = unknown> {
-  readonly name: N;
-  readonly summary: string;
-  /** The version that the author of a custom step set, part of the fingerprint. Built-in steps have none. */
-  readonly version?: string | undefined;
-  readonly config: () => z.ZodType<C>;
-  /** Valid configurations for a chain of leads, for the reference and a test. */
-  readonly examples: readonly unknown[];
+/** A step, defined once for files and programs. */
+export interface StepDefinition<N extends string = string, C = unknown> extends EntryDefinition<N, C> {
   /** Whether it takes all rows, and releases their pages, before it returns the first. Default false. */
   readonly blocking?: boolean;
   /** Maximum number of rows that leave it. Then it stops the source, unless a blocking step precedes it. */
