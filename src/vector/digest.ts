@@ -15,33 +15,43 @@ export function digestOf(values: readonly unknown[]): number {
 /** Returns a digest per row: the sum of its fields' that are not `null`, each seeded by its name, so in any order. */
 export function digestsOf({ length, columns }: RecordBatch): Uint32Array {
   const sums = new Int32Array(length);
-  const adders = Array.from(columns, ([name, vector]) => adding(vector, withText(start, name)));
-  for (let from = 0; from < length; from += atATime) {
-    for (const add of adders) add(sums, from, Math.min(length, from + atATime));
+  const texts: Utf8Vector[] = [];
+  const seeds: number[] = [];
+  for (const [name, vector] of columns) {
+    const seed = withText(start, name);
+    if (vector instanceof Utf8Vector && vector.bounds === (texts[0] ?? vector).bounds) {
+      texts.push(vector);
+      seeds.push(seed);
+    } else addValues(sums, vector, seed);
   }
+  addTexts(sums, texts, seeds);
   return new Uint32Array(sums.buffer);
 }
 
 const start = 0x811c9dc5 | 0;
 
-/** Rows whose columns are in the processor's cache when the next column is read. */
-const atATime = 128;
-
-function adding(vector: Vector, seed: number): (sums: Int32Array, from: number, to: number) => void {
-  if (vector instanceof Utf8Vector) {
-    const { bytes, view, bounds, first, stride } = vector;
-    const lastWord = bytes.length - 4;
-    return (sums, from, to) => {
-      for (let row = from, at = first + from * stride; row < to; row += 1, at += stride)
-        sums[row] = (sums[row] ?? 0) + withBytes(seed, view, lastWord, bounds[at] ?? 0, bounds[at + 1] ?? 0);
-    };
+function addValues(sums: Int32Array, vector: Vector, seed: number): void {
+  for (let row = 0; row < sums.length; row += 1) {
+    const value = vector.value(row);
+    if (value !== null) sums[row] = (sums[row] ?? 0) + withText(seed, String(value));
   }
-  return (sums, from, to) => {
-    for (let row = from; row < to; row += 1) {
-      const value = vector.value(row);
-      if (value !== null) sums[row] = (sums[row] ?? 0) + withText(seed, String(value));
+}
+
+/** Adds columns of one response, in the order of its bytes: column by column takes twice as long. */
+function addTexts(sums: Int32Array, texts: readonly Utf8Vector[], seeds: readonly number[]): void {
+  const [one] = texts;
+  if (!one) return;
+  const { bytes, view, bounds, stride } = one;
+  const firsts = Int32Array.from(texts, ({ first }) => first);
+  const lastWord = bytes.length - 4;
+  for (let row = 0, record = 0; row < sums.length; row += 1, record += stride) {
+    let sum = sums[row] ?? 0;
+    for (let column = 0; column < firsts.length; column += 1) {
+      const at = record + (firsts[column] ?? 0);
+      sum += withBytes(seeds[column] ?? 0, view, lastWord, bounds[at] ?? 0, bounds[at + 1] ?? 0);
     }
-  };
+    sums[row] = sum;
+  }
 }
 
 function withText(before: number, text: string): number {
@@ -79,12 +89,12 @@ function withEncoded(before: number, text: string): number {
 
 /** @param lastWord Offset of the last four bytes of the view, whose own length is slow to read. */
 function withBytes(before: number, view: DataView, lastWord: number, from: number, to: number): number {
-  let sum = before;
-  let at = from;
-  for (; at + 4 <= to; at += 4) sum = withWord(sum, view.getInt32(at, true));
   const length = to - from;
+  const end = from + (length & ~3);
+  let sum = before;
+  for (let at = from; at < end; at += 4) sum = withWord(sum, view.getInt32(at, true));
   // Also reads the bytes after the text and masks them, which is faster than a loop over the remaining ones.
-  const rest = at <= lastWord ? view.getInt32(at, true) & ~(-1 << ((length & 3) << 3)) : restOf(view, at, to);
+  const rest = end <= lastWord ? view.getInt32(end, true) & ~(-1 << ((length & 3) << 3)) : restOf(view, end, to);
   return withWord(sum, rest | (length << 24));
 }
 

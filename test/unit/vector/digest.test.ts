@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row, Value } from '../../../src/core/index.js';
 import { batchFromRows, digestOf, digestsOf, RecordBatch } from '../../../src/vector/index.js';
-import { vectorOf, textsOf } from '../../support/batches.js';
+import { batchOfTexts, vectorOf, textsOf } from '../../support/batches.js';
 import { anyText } from '../../support/texts.js';
 
 describe('the digest of some values', () => {
@@ -47,7 +47,9 @@ describe('the digests of a batch', () => {
     fc.assert(
       fc.property(batches, (columns) => {
         const batch = new RecordBatch(columns[0]?.length ?? 0, new Map(columns.map((values, index) => [`c${index}`, vectorOf(values)])));
-        expect([...digestsOf(batch)]).toEqual(batch.rows().flatMap(alone));
+        const digests = batch.rows().flatMap(alone);
+        expect([...digestsOf(batch)]).toEqual(digests);
+        expect([...digestsOf(batchOfTexts(batch.rows(), [...batch.columns.keys()]))]).toEqual(digests);
       }),
     );
   });
