@@ -122,7 +122,7 @@ export class KeyMap {
     const segment = this.#segments[(this.#digest[0] ?? 0) >>> 24];
     if (segment === undefined) return false;
     this.#segment = segment;
-    this.#slot = slotOf(segment.slots, this.#digest);
+    this.#slot = slotOf(segment.slots, this.#digest, 0);
     return !isFree(segment.slots, this.#slot);
   }
 
@@ -170,10 +170,10 @@ class Segment {
   /** Adds a digest, unless it is there. @returns Its slot. */
   place(digest: Uint32Array): number {
     if ((this.size + 1) * wordsOfEntry > this.slots.length * fullest) this.#grow();
-    const slot = slotOf(this.slots, digest);
+    const slot = slotOf(this.slots, digest, 0);
     if (isFree(this.slots, slot)) {
       this.size += 1;
-      this.slots.set(digest, slot);
+      for (let word = 0; word < digest.length; word += 1) this.slots[slot + word] = digest[word] ?? 0;
     }
     return slot;
   }
@@ -185,9 +185,8 @@ class Segment {
     if (marks) this.marks = new Uint32Array(slots.length / wordsOfEntry);
     for (let from = 0; from < old.length; from += wordsOfEntry) {
       if (isFree(old, from)) continue;
-      const entry = old.subarray(from, from + wordsOfEntry);
-      const slot = slotOf(slots, entry);
-      slots.set(entry, slot);
+      const slot = slotOf(slots, old, from);
+      for (let word = 0; word < wordsOfEntry; word += 1) slots[slot + word] = old[from + word] ?? 0;
       if (this.marks) this.marks[slot / wordsOfEntry] = marks?.[from / wordsOfEntry] ?? 0;
     }
   }
@@ -197,10 +196,11 @@ function isFree(slots: Uint32Array, slot: number): boolean {
   return slots[slot] === 0 && slots[slot + 1] === 0 && slots[slot + 2] === 0;
 }
 
-function slotOf(slots: Uint32Array, digest: Uint32Array): number {
-  const a = digest[0] ?? 0;
-  const b = digest[1] ?? 0;
-  const c = digest[2] ?? 0;
+/** @param from Where the digest begins. */
+function slotOf(slots: Uint32Array, digests: Uint32Array, from: number): number {
+  const a = digests[from] ?? 0;
+  const b = digests[from + 1] ?? 0;
+  const c = digests[from + 2] ?? 0;
   for (
     let slot = (b % (slots.length / wordsOfEntry)) * wordsOfEntry;
     ;
