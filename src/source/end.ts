@@ -337,6 +337,10 @@ export class Positions {
 /** Returns the page sizes of passes, which move page borders: primes first, since they share no borders. */
 export function otherSizes(limit: number): readonly number[] {
   const below = Array.from({ length: limit - 1 }, (_, index) => limit - 1 - index);
-  const primes = below.filter((size) => size > 1 && below.every((divisor) => divisor === 1 || divisor >= size || size % divisor > 0));
-  return [...primes, ...below.filter((size) => !primes.includes(size))];
+  return [...below.filter(isPrime), ...below.filter((size) => !isPrime(size))];
+}
+
+function isPrime(number: number): boolean {
+  for (let divisor = 2; divisor * divisor <= number; divisor += 1) if (number % divisor === 0) return false;
+  return number > 1;
 }
