@@ -9,14 +9,17 @@ export interface Place {
 }
 
 export function zipPlaces(): readonly (readonly [code: string, place: Place])[] {
-  const { text, starts } = (table ??= readTable());
-  return Array.from(starts, ([code, start]) => [code, placeIn(text, start, code)]);
+  const { text, entries } = (table ??= readTable());
+  return Array.from(entries, ([code, entry]) => [code, typeof entry === 'number' ? placeIn(text, entry, code) : entry]);
 }
 
 export function placeOfCode(code: string): Place | undefined {
-  const { text, starts } = (table ??= readTable());
-  const start = starts.get(code);
-  return start === undefined ? undefined : placeIn(text, start, code);
+  const { text, entries } = (table ??= readTable());
+  const entry = entries.get(code);
+  if (typeof entry !== 'number') return entry;
+  const place = placeIn(text, entry, code);
+  entries.set(code, place);
+  return place;
 }
 
 /** The package's provinces have gaps, so they are not used. */
@@ -36,11 +39,12 @@ const opening = '{"zip":"';
 function readTable() {
   const files = ['codes', 'codesCanada'].map((name) => readFileSync(nodeRequire().resolve(`zipcodes/lib/${name}.js`), 'utf8'));
   const text = files.join('');
-  const starts = new Map<string, number>();
+  /** By code: the place once it was looked up, and before that where its entry begins. */
+  const entries = new Map<string, number | Place>();
   for (let at = text.indexOf(opening); at >= 0; at = text.indexOf(opening, at + 1))
-    starts.set(text.slice(at + opening.length, text.indexOf('"', at + opening.length)), at);
-  if (starts.size === 0) throw new LeadstreamError('E_RUN_FAILED', 'the table in the package zipcodes does not have the expected form');
-  return { text, starts };
+    entries.set(text.slice(at + opening.length, text.indexOf('"', at + opening.length)), at);
+  if (entries.size === 0) throw new LeadstreamError('E_RUN_FAILED', 'the table in the package zipcodes does not have the expected form');
+  return { text, entries };
 }
 
 /** Returns the two-letter code of the Canadian province or territory of a postal code (Canada Post); `undefined` for other texts. */

@@ -69,7 +69,8 @@ export function takeRows(batch: RecordBatch, rows: readonly number[]): RecordBat
 
 /** Trims a text and folds its case, through both cases so that `ẞ`, `ß`, `SS` and `ss` are equal. */
 export function casefold(text: string): string {
-  return text.trim().toLowerCase().toUpperCase().toLowerCase();
+  const lower = text.trim().toLowerCase();
+  return /^[ -~]*$/.test(lower) ? lower : lower.toUpperCase().toLowerCase();
 }
 
 /** Refuses `undefined` as the value of a field: it would act as if the field were left out. */

@@ -39,15 +39,10 @@ export function areaCode(phone: string): string | null {
   return /^1?([2-9]\d{2})\d{7}$/.exec(phone.replace(/[\s().+-]/g, ''))?.[1] ?? null;
 }
 
-const known = new Map<string, Place>();
-
 /** Returns the place of a zipcode. Nothing is guessed, not even a lost leading zero. */
 export function placeOf(zipcode: string): Place | undefined {
   // Most zipcodes have the form of the table.
-  const code = known.has(zipcode) ? zipcode : normalizedZip(zipcode);
-  const place = code === undefined ? undefined : (known.get(code) ?? placeOfCode(code));
-  if (code !== undefined && place) known.set(code, place);
-  return place;
+  return placeOfCode(zipcode) ?? placeOfCode(normalizedZip(zipcode) ?? '');
 }
 
 /** Returns the part of a zipcode that identifies a place: five digits, or the three characters of a Canadian sorting area. */
