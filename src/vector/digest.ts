@@ -42,7 +42,7 @@ function addTexts(sums: Int32Array, texts: readonly Utf8Vector[], seeds: readonl
   const [one] = texts;
   if (!one) return;
   const { bytes, view, bounds, stride } = one;
-  const firsts = Int32Array.from(texts, ({ first }) => first);
+  const firsts = texts.map(({ first }) => first);
   const lastWord = bytes.length - 4;
   for (let row = 0, record = 0; row < sums.length; row += 1, record += stride) {
     let sum = sums[row] ?? 0;

@@ -156,7 +156,10 @@ export function firstOtherThanText(vector: Vector): Value | undefined {
 }
 
 function takeIndices(indices: Uint16Array, rows: readonly number[]): Uint16Array {
-  return Uint16Array.from(rows, (row) => indices[row] ?? 0);
+  // `Uint16Array.from` takes ten times as long.
+  const taken = new Uint16Array(rows.length);
+  for (let at = 0; at < taken.length; at += 1) taken[at] = indices[rows[at] ?? 0] ?? 0;
+  return taken;
 }
 
 /** Computes something about the dictionary values that rows use, each once, in their order, and keeps it for the latest dictionary. */
