@@ -2,72 +2,18 @@ import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Column, Row, DeclaredType } from '../../../src/core/index.js';
+import type { OnError } from '../../../src/flow/index.js';
 import type { StepDefinition } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import { leasedPages } from '../../support/pages.js';
-import { leads, opened, pages, pagesFor, planned, runtime, settled, through } from './support.js';
+import { casesOf, leads, opened, pages, pagesFor, runtime, settled, through } from './support.js';
 
 const definitions: readonly StepDefinition[] = Object.values(steps);
 const input = columnsOf(collections.leads);
 /** Frozen, like their pages: a step that changed one would throw. */
 const rows: readonly Row[] = leads;
 
-/** Further configurations whose rows must agree with their plan. */
-const more: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
-  dedupe: [{ by: ['uid', 'lead_status'] }],
-  derive: [
-    { zipcode: 'trim(zipcode)' },
-    { age_in_years: 'num(age)', adult: 'num(age) >= 18.0', day: 'date(yearmonthday)', at: 'epoch(timestamp)', letters: 'size(email)' },
-    { nothing: 'null', copy: 'lead_status', either: "blank(email) ? 'none' : email" },
-  ],
-  filter: ['true', 'false', 'blank(email)'],
-  sample: [{ percent: 50 }, { percent: 100, by: ['uid', 'lead_status'] }],
-  explode: [
-    { field: 'uid', separator: '1' },
-    { field: 'meta', empty: 'drop', on_error: 'null', position: 'n' },
-  ],
-  join: [
-    { with: 'bridges', on: { bridge_id: 'id' } },
-    { with: 'bridges', on: { bridge_id: 'id' }, select: ['crm_key', 'title'], reveal: ['crm_key'], as: 'b', type: 'inner' },
-    { with: 'areacodes', on: { zipcode: 'city' }, pick: 'all', lookup: 'preload' },
-    { with: 'users', on: { uid: 'uid' }, pick: { min: 'affid' } },
-  ],
-  select: [['zipcode', 'lead_id', 'middlename']],
-  rename: [{}, { uid: 'lead_id', lead_id: 'uid' }, { ip_address: 'ip' }],
-  cast: [{ types: { lead_accepted: 'flag', zipcode: 'text' } }, { types: { zipcode: 'integer' } }],
-  sort: [{ by: ['age desc', 'lead_status'] }, { by: ['email'], memory: '32MB', on_error: 'null' }],
-  limit: [1000],
-  sql: [
-    'SELECT age, yearmonthday AS day, avg(age) AS mean, max(timestamp) AS last FROM rows GROUP BY ALL ORDER BY ALL',
-    { query: 'SELECT * EXCLUDE (timestamp) FROM rows', on_error: 'null', memory: '32MB' },
-    'SELECT count(*) AS n, now() AS at, lead_accepted FROM rows GROUP BY lead_accepted',
-  ],
-  mask: [
-    {},
-    { preset: 'personal' },
-    { preset: 'personal', as: 'hmac', zipcode: 'last4', age: 'keep', lead_id: 'redact' },
-    { age: 'null', firstname: 'redact', lastname: 'drop', zipcode: 'last4', lead_id: 'hmac' },
-  ],
-  aggregate: [
-    { by: ['lead_status', 'age'], compute: { all: 'count()', oldest: 'max(age)', sum: 'sum(age)', years: 'avg(num(age))' } },
-    {
-      compute: {
-        first: 'min(yearmonthday)',
-        at: 'max(timestamp)',
-        yes: 'min(lead_accepted)',
-        kinds: 'count_distinct(blank(email) ? null : email)',
-      },
-      memory: '32MB',
-    },
-    { by: ['is_valid', 'yearmonthday'], compute: { some: "count(lead_status == 'new' || size(email) > 3)" }, on_error: 'null' },
-  ],
-};
-
-const cases = definitions.flatMap((definition) =>
-  [...definition.examples, ...(more[definition.name as keyof typeof steps] ?? [])].map(
-    (config) => [definition.name, JSON.stringify(config), definition, config] as const,
-  ),
-);
+const cases = casesOf({});
 
 /** Whether a value is what a column promises. */
 function keeps(column: Column, value: Row[string] | undefined): boolean {
@@ -145,32 +91,6 @@ describe.each(cases)('%s: %s', (_name, _json, definition, config) => {
     expect(written + filtered + duplicates + beyondLimit + unmatched + rejected + grouped).toBe(2 * rows.length + expanded + groups);
     expect(context.rejects.length).toBe(rejected);
   });
-
-  test('gives the same for the same pages', async () => {
-    const [first, second] = await Promise.all([1, 2].map(() => through(opened(definition, config), pagesFor(definition, rows))));
-    expect(first?.map(({ rows }) => rows)).toEqual(second?.map(({ rows }) => rows));
-  });
-});
-
-/** Configurations with an unknown field: the place of the problem, and its message. */
-const unknownFields = [
-  ['dedupe', { by: ['lead_id', 'emial'] }, ['by', 1], "unknown field 'emial'"],
-  ['derive', { city: 'zip_city(zipcod)' }, ['city'], "unknown field 'zipcod'"],
-  ['filter', "lead_statsu == 'new'", [], "unknown field 'lead_statsu'"],
-  ['select', ['lead_id', 'psd'], [1], "unknown field 'psd'"],
-  ['rename', { leadid: 'id' }, ['leadid'], "unknown field 'leadid'"],
-  ['cast', { types: { aeg: 'integer' } }, ['types', 'aeg'], "unknown field 'aeg'"],
-  ['aggregate', { by: ['lead_idd'], compute: { n: 'count()' } }, ['by', 0], "unknown field 'lead_idd'"],
-  ['mask', { sin_numbr: 'drop' }, ['sin_numbr'], "unknown field 'sin_numbr'"],
-  ['join', { with: 'bridges', on: { bridgeid: 'id' }, select: ['title'] }, ['on', 'bridgeid'], "unknown field 'bridgeid'"],
-  ['join', { with: 'bridges', on: { bridge_id: 'id' }, select: ['titel'] }, ['select', 0], "bridges has no field 'titel'"],
-  ['join', { with: 'bridges', on: { bridge_id: 'id' }, pick: { max: 'maxhourl' } }, ['pick', 'max'], "bridges has no field 'maxhourl'"],
-  ['join', { with: 'bridges', on: { bridge_id: 'id' }, reveal: ['crm_kye'] }, ['reveal', 0], "unknown field 'crm_kye'"],
-] as const;
-
-test.each(unknownFields)('%s reports the unknown field of %j where it stands', (name, config, path, message) => {
-  const definition: StepDefinition = steps[name];
-  expect(planned(definition, config).problems).toEqual([{ path, message: expect.stringContaining(message) }]);
 });
 
 /** Configurations, and what each makes of the column `lead_id`: the name and source of every column that is left of three, and whether a row may be there several times. */
@@ -187,8 +107,8 @@ const sources: readonly (readonly [keyof typeof steps, unknown, Readonly<Record<
   ['explode', { field: 'uid' }, { lead_id: 'lead_id, repeated', uid: undefined, age: 'age, repeated' }],
   ['aggregate', { by: ['age', 'lead_id'], compute: { uid: 'min(uid)' } }, { age: 'age', lead_id: 'lead_id', uid: undefined }],
   ['sql', 'SELECT lead_id, age FROM rows', { lead_id: undefined, age: undefined }],
-  ['limit', 10, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['sort', { by: ['age desc'] }, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
+  ['limit', 10, { lead_id: 'lead_id', uid: 'uid', age: 'age' }],
   ['mask', { uid: 'drop', lead_id: 'hmac' }, { lead_id: undefined, age: 'age' }],
   ['mask', { lead_id: 'null', uid: 'last4', age: 'redact' }, { lead_id: undefined, uid: undefined, age: undefined }],
   [
@@ -221,11 +141,36 @@ describe('the source of a column', () => {
   });
 });
 
-test.each([
-  ['dedupe', {}, []],
-  ['select', ['lead_id', 'zzzzzzzzz'], [1]],
-] as const)('%s reports a field that is gone at this step', (name, config, path) => {
+/** Three leads, of which a step cannot take the second: the field at fault, the reason, and what is left of the ages under `null`. */
+const unfit: readonly (readonly [keyof typeof steps, unknown, field: string, reason: string, left: readonly unknown[]])[] = [
+  ['derive', { age: 'num(age) / 2.0' }, 'age', 'num() cannot read the text', [20.5, null, 21]],
+  ['cast', { types: { age: 'integer' } }, 'age', 'is not a 64-bit integer', [41n, null, 42n]],
+  ['filter', 'num(age) > 40.0', 'condition', 'num() cannot read the text', ['41', '42']],
+];
+
+describe.each(unfit)('a value that %s %j cannot take', (name, config, field, reason, left) => {
+  const given = ['41', 'personal data', '42'].map((age, index) => ({ ...leads[0], lead_id: String(index), age }));
   const definition: StepDefinition = steps[name];
-  const left = input.filter((column) => column.name !== 'lead_id');
-  expect(planned(definition, config, left).problems.map((problem) => problem.path)).toContainEqual(path);
+  const under = async (onError: OnError) => {
+    const context = runtime({ onError });
+    const out = await through(opened(definition, config, context), pagesFor(definition, given));
+    return { context, ages: out.flatMap((page) => page.rows).map(({ age }) => age) };
+  };
+
+  test('sends the row to the rejects, with field and reason and without the value', async () => {
+    const { context, ages } = await under('reject');
+    expect(ages).toHaveLength(2);
+    expect(context.rejects).toEqual([{ row: given[1], fault: { field, reason, page: 1, index: 1 } }]);
+    expect(context.tally).toMatchObject({ rejected: 1, nulled: 0 });
+  });
+
+  test('is null under on_error: null, and counted', async () => {
+    const { context, ages } = await under('null');
+    expect(ages).toEqual(left);
+    expect(context.tally).toMatchObject({ rejected: 0, nulled: 1 });
+  });
+
+  test('ends the read under on_error: fail', async () => {
+    await expect(under('fail')).rejects.toMatchObject({ message: expect.stringContaining(reason) });
+  });
 });

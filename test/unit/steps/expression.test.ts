@@ -7,7 +7,7 @@ import { ExpressionFault, functions } from '../../../src/steps/expression/functi
 import { outcomesOf } from '../../../src/steps/evaluation.js';
 import { steps } from '../../../src/steps/registry.js';
 import { batchOfTexts } from '../../support/batches.js';
-import { castTo, opened, planned, rowsThrough, runtime } from './support.js';
+import { castTo, planned } from './support.js';
 
 /** When the run was first started. */
 const start = new Date('2026-11-22T10:30:00Z');
@@ -241,17 +241,6 @@ describe('a conversion of CEL', () => {
       expect(faultOf(source, { s: '' })).toBe('int() cannot read the text');
     },
   );
-
-  test('rejects the rows of an empty text, and neither keeps them nor writes 0', async () => {
-    for (const [step, config] of [
-      [steps.filter, 'int(age) < 18'],
-      [steps.derive, { n: 'int(age)' }],
-    ] as const) {
-      const context = runtime();
-      expect(await rowsThrough(opened<never>(step as never, config as never, context), [{ age: '' }, { age: '17' }])).toHaveLength(1);
-      expect(context.rejects.map(({ fault }) => fault.reason)).toEqual(['int() cannot read the text']);
-    }
-  });
 });
 
 test('texts have the order of their code points, as in sort, sql and Parquet', () => {
@@ -322,18 +311,6 @@ describe('null', () => {
     const columns = castTo({ whole: 'integer', at: 'timestamp', flag: 'flag', word: 'text' });
     for (const source of ['whole > 18', 'whole % 2', 'at < epoch(word)', '!flag', 'flag && flag', "word > 'a'", 'whole > 1.5'])
       expect([source, valueOf(source, {}, columns)]).toEqual([source, null]);
-  });
-
-  test('drops the row from a filter and is written by derive', async () => {
-    const context = runtime();
-    const rows = [{ age: '' }, { age: '17' }, { age: '19' }];
-    expect(await rowsThrough(opened(steps.filter, 'num(age) > 18', context), rows)).toEqual([{ age: '19' }]);
-    expect(await rowsThrough(opened(steps.derive, { half: 'num(age) / 2.0' }, context), rows)).toEqual([
-      { age: '', half: null },
-      { age: '17', half: 8.5 },
-      { age: '19', half: 9.5 },
-    ]);
-    expect(context.rejects).toEqual([]);
   });
 });
 
@@ -433,26 +410,20 @@ describe('what is compared by its letters', () => {
   });
 });
 
-describe('a fault', () => {
-  const secret = 'Geheim-4711';
-
-  const failing = [
-    'int(s)',
-    'timestamp(s)',
-    "{'a': 1}[s]",
-    '[1, 2][int(size(s))]',
-    'dyn(s).field == 1',
-    'dyn(s) + 1',
-    's.substring(1000)',
-    '1 / (size(s) - size(s))',
-    'bytes(s).json().a',
-    'num(s)',
-    '9223372036854775807 + size(s)',
-  ];
-
-  test.each(failing)('of %s is of our kind and does not show the value', (source) => {
-    const message = faultOf(source, { s: secret });
-    expect(message).not.toBe('');
-    for (const part of [secret, secret.slice(1), 'Geheim', '4711']) expect(message).not.toContain(part);
-  });
+test.each([
+  'int(s)',
+  'timestamp(s)',
+  "{'a': 1}[s]",
+  '[1, 2][int(size(s))]',
+  'dyn(s).field == 1',
+  'dyn(s) + 1',
+  's.substring(1000)',
+  '1 / (size(s) - size(s))',
+  'bytes(s).json().a',
+  'num(s)',
+  '9223372036854775807 + size(s)',
+])('a fault of %s is of our kind and does not show the value', (source) => {
+  const message = faultOf(source, { s: 'Geheim-4711' });
+  expect(message).not.toBe('');
+  for (const part of ['eheim', '4711']) expect(message).not.toContain(part);
 });

@@ -25,12 +25,6 @@ describe('filter in a file', () => {
     expect(context.tally).toMatchObject({ filtered: 3, rejected: 0 });
   });
 
-  test('drops a failing row as filtered under on_error: null', async () => {
-    const context = runtime({ onError: 'null' });
-    expect(await rowsThrough(opened(steps.filter, condition, context), rows)).toHaveLength(2);
-    expect(context.tally).toMatchObject({ filtered: 2, nulled: 1, rejected: 0 });
-  });
-
   test.each([
     ['lead_status', 'text'],
     ['size(email)', 'integer'],

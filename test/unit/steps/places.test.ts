@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { placeOf } from '../../../src/steps/expression/geography.js';
+import { expressionFunctions, zipCity, zipState } from '../../../src/steps/index.js';
 
 describe('the place of a zipcode', () => {
   test.each([
@@ -26,6 +27,14 @@ describe('the place of a zipcode', () => {
       expect(placeOf(zip)).toBeUndefined();
     },
   );
+});
+
+test.each(Object.entries({ zip_city: zipCity, zip_state: zipState }))('%s gives a program what it gives an expression', (name, of) => {
+  const texts = ['10001', ' 10001-1234 ', 'K1A 0B1', 'h2x', '99999', '501', '', 'abc'];
+  const { call } = expressionFunctions[name] ?? {};
+  for (const text of texts) expect(of(text)).toBe(call?.(text, () => new Date(0)));
+  expect(texts.map(of).some((found) => found !== null)).toBe(true);
+  expect([of(null), of(undefined)]).toEqual([null, null]);
 });
 
 describe('the table', () => {

@@ -16,6 +16,7 @@ import {
   type Step,
 } from '../../../src/flow/index.js';
 import { pageOf } from '../../support/pages.js';
+import { steps } from '../../../src/steps/registry.js';
 import { loadSteps, Queries, type PlanContext, type StepDefinition, type StepRuntime } from '../../../src/steps/index.js';
 
 await loadSteps();
@@ -181,4 +182,64 @@ export function opened<C>(definition: StepDefinition<string, C>, config: unknown
 /** Columns as if `cast` had turned them into these types. */
 export function castTo(types: Readonly<Record<string, Column['type']>>): Column[] {
   return Object.entries(types).map(([name, type]) => ({ name, original: name, type, cast: true, sensitivity: 'plain' }));
+}
+
+/** Configurations of the steps, next to their examples, that are right for leads. */
+const configurations: Readonly<Record<keyof typeof steps, readonly unknown[]>> = {
+  dedupe: [{ by: ['uid', 'lead_status'] }],
+  derive: [
+    { zipcode: 'trim(zipcode)' },
+    { age_in_years: 'num(age)', adult: 'num(age) >= 18.0', day: 'date(yearmonthday)', at: 'epoch(timestamp)', letters: 'size(email)' },
+    { nothing: 'null', copy: 'lead_status', either: "blank(email) ? 'none' : email" },
+  ],
+  filter: ['true', 'false', 'blank(email)'],
+  sample: [{ percent: 50 }, { percent: 100, by: ['uid', 'lead_status'] }],
+  explode: [
+    { field: 'uid', separator: '1' },
+    { field: 'meta', empty: 'drop', on_error: 'null', position: 'n' },
+  ],
+  join: [
+    { with: 'bridges', on: { bridge_id: 'id' } },
+    { with: 'bridges', on: { bridge_id: 'id' }, select: ['crm_key', 'title'], reveal: ['crm_key'], as: 'b', type: 'inner' },
+    { with: 'areacodes', on: { zipcode: 'city' }, pick: 'all', lookup: 'preload' },
+    { with: 'users', on: { uid: 'uid' }, pick: { min: 'affid' } },
+  ],
+  select: [['zipcode', 'lead_id', 'middlename']],
+  rename: [{}, { uid: 'lead_id', lead_id: 'uid' }, { ip_address: 'ip' }],
+  cast: [{ types: { lead_accepted: 'flag', zipcode: 'text' } }, { types: { zipcode: 'integer' } }],
+  sort: [{ by: ['age desc', 'lead_status'] }, { by: ['email'], memory: '32MB', on_error: 'null' }],
+  limit: [1000],
+  sql: [
+    'SELECT age, yearmonthday AS day, avg(age) AS mean, max(timestamp) AS last FROM rows GROUP BY ALL ORDER BY ALL',
+    { query: 'SELECT * EXCLUDE (timestamp) FROM rows', on_error: 'null', memory: '32MB' },
+    'SELECT count(*) AS n, now() AS at, lead_accepted FROM rows GROUP BY lead_accepted',
+  ],
+  mask: [
+    {},
+    { preset: 'personal' },
+    { preset: 'personal', as: 'hmac', zipcode: 'last4', age: 'keep', lead_id: 'redact' },
+    { age: 'null', firstname: 'redact', lastname: 'drop', zipcode: 'last4', lead_id: 'hmac' },
+  ],
+  aggregate: [
+    { by: ['lead_status', 'age'], compute: { all: 'count()', oldest: 'max(age)', sum: 'sum(age)', years: 'avg(num(age))' } },
+    {
+      compute: {
+        first: 'min(yearmonthday)',
+        at: 'max(timestamp)',
+        yes: 'min(lead_accepted)',
+        kinds: 'count_distinct(blank(email) ? null : email)',
+      },
+      memory: '32MB',
+    },
+    { by: ['is_valid', 'yearmonthday'], compute: { some: "count(lead_status == 'new' || size(email) > 3)" }, on_error: 'null' },
+  ],
+};
+
+/** Every step with each of its examples and configurations, and with those given here. */
+export function casesOf(more: Partial<Record<keyof typeof steps, readonly unknown[]>>) {
+  return (Object.keys(steps) as (keyof typeof steps)[]).flatMap((name) => {
+    const definition: StepDefinition = steps[name];
+    const configs = [...definition.examples, ...configurations[name], ...(more[name] ?? [])];
+    return configs.map((config) => [name, JSON.stringify(config), definition, config] as const);
+  });
 }
