@@ -1,12 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { changing, type Lists } from '../support/changing.js';
+import { changing, leads, pipelineText, service, type Lists } from '../support/services.js';
 import { startCli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
 import { killedBefore } from '../support/killed.js';
-import { leads } from '../support/pipelines.js';
-import { pipelineText, service } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
 test('a run that a limit stopped, killed at any moment of its commit, leaves a whole table or a part, and the memory of the last whole run', async () => {

@@ -7,8 +7,7 @@ import { Stores } from '../../src/store/index.js';
 import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
 import { killedBefore } from '../support/killed.js';
-import { leads } from '../support/pipelines.js';
-import { pipelineText, serviceOf } from '../support/services.js';
+import { leads, pipelineText, serviceOf } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
 describe.each(['iceberg', 'delta'] as const)('a table of this machine (%s)', (kind) => {

@@ -4,9 +4,8 @@ import { once } from 'node:events';
 import { expect } from '@jest/globals';
 import { Stores } from '../../src/store/index.js';
 import { cuttingProxy, type Fate } from './cutting-proxy.js';
-import { leads } from './pipelines.js';
+import { leads, pipelineText, serviceOf } from './services.js';
 import { bucket, type SeaweedFS } from './seaweedfs.js';
-import { pipelineText, serviceOf } from './services.js';
 import { temporaryFolder } from './temporary.js';
 
 /** A folder of the bucket for one test, reached by the environment of this process. */

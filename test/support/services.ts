@@ -2,9 +2,13 @@ import { EventEmitter, once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
+import { collectionNames, type CollectionName } from '../../src/collections/index.js';
+import { byName } from '../../src/core/index.js';
+import { loadPipeline, type Pipeline } from '../../src/plan/index.js';
+import { runPipeline, type RunOptions } from '../../src/run/index.js';
 import { generate, openDirectory, type RunningService, type DataSource } from '../../src/service/index.js';
 import { startMisbehaving, type Misbehaviour, type MisbehavingService } from './misbehaviour.js';
-import { temporaryFolder } from './temporary.js';
+import { folderWith, temporaryFolder } from './temporary.js';
 
 /** The key that test services accept, odd enough to reveal every way of quoting it. */
 export const testKey = 'k+e y/%&é"7f3a9c';
@@ -82,4 +86,54 @@ export function pipelineText(body: string): string {
     '  end_wait: 1ms',
   ];
   return ['name: test', ...service, body].join('\n');
+}
+
+type Records = readonly Readonly<Record<string, unknown>>[];
+
+/** The lists of a service, by collection; they may be replaced while it runs. */
+export type Lists = Partial<Record<CollectionName, Records>>;
+
+/** Serves lists that change from night to night, at the same address. */
+export function changing(lists: Lists): DataSource {
+  const table = (name: CollectionName): DataSource[CollectionName] => ({
+    get count() {
+      return lists[name]?.length ?? 0;
+    },
+    row: (index) => JSON.stringify(lists[name]?.[index]),
+    find: () => [],
+  });
+  return byName(collectionNames, table);
+}
+
+/** A folder with the pipeline file `p.yaml`. */
+export const workplace = (body: string) => folderWith({ 'p.yaml': pipelineText(body) });
+
+export const toCsv = 'from: leads\nto:\n  - csv: { path: out/leads.csv }';
+export const toStdout = 'from: leads\nto:\n  - stdout: {}';
+
+/** A lead with enough fields for most steps. */
+export const lead = (id: number, more: Readonly<Record<string, unknown>> = {}) => ({ lead_id: String(id), lead_status: 'sold', ...more });
+
+/** Makes a number of leads. */
+export const leads = (count: number, more: (index: number) => Readonly<Record<string, unknown>> = () => ({})) =>
+  Array.from({ length: count }, (_, index) => lead(index, more(index)));
+
+type Settings = Readonly<Record<string, string>>;
+
+/** Parses and checks a pipeline against a service. */
+export function pipelineFor(from: Pick<LoggedService, 'env'>, body: string, baseDir: string, set: Settings = {}): Promise<Pipeline> {
+  return loadPipeline(
+    { text: pipelineText(body), file: 'p.yaml' },
+    { env: from.env, baseDir, set: { 'service.retry.base': '1ms', ...set } },
+  );
+}
+
+/** Runs a pipeline with its own state folder. */
+export async function runIn(
+  from: Pick<LoggedService, 'env'>,
+  body: string,
+  baseDir: string,
+  { set, ...options }: RunOptions & { readonly set?: Settings } = {},
+) {
+  return runPipeline(await pipelineFor(from, body, baseDir, set), { stateDir: join(await temporaryFolder(), 'state'), ...options });
 }

@@ -9,10 +9,9 @@ import { Stores } from '../../../src/store/index.js';
 import { placed } from '../../support/cut-runs.js';
 import { cuttingProxy, type Fate } from '../../support/cutting-proxy.js';
 import { pageOf } from '../../support/pages.js';
-import { leads, runIn } from '../../support/pipelines.js';
+import { leads, runIn, serviceOf } from '../../support/services.js';
 import { inSeaweedFS } from '../../support/in-seaweedfs.js';
 import { warehouse } from '../../support/seaweedfs.js';
-import { serviceOf } from '../../support/services.js';
 import { column } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { recoverRuns } from '../../../src/run/index.js';
 import { killedBefore } from '../../support/killed.js';
-import { leads } from '../../support/pipelines.js';
-import { pipelineText, serviceOf } from '../../support/services.js';
+import { leads, pipelineText, serviceOf } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
 describe('a run that is killed while it commits', () => {

@@ -12,13 +12,11 @@ import { S3Objects } from '../../../src/store/s3.js';
 import { startCli } from '../../support/cli.js';
 import { cutRuns, placed } from '../../support/cut-runs.js';
 import { cuttingProxy } from '../../support/cutting-proxy.js';
-import { lead, leads, runIn } from '../../support/pipelines.js';
+import { lead, leads, runIn, serviceOf, workplace } from '../../support/services.js';
 import { inSeaweedFS } from '../../support/in-seaweedfs.js';
 import { bucket } from '../../support/seaweedfs.js';
-import { serviceOf } from '../../support/services.js';
 import { column, elsewhere, writeAll } from '../../support/sinks.js';
 import { filesBelow, temporaryFolder, visible } from '../../support/temporary.js';
-import { workplace } from '../../system/cli/support.js';
 
 const to = (path: string) => `from: leads\nsteps:\n  - select: [lead_id]\nto:\n  - csv: { path: '${path}' }`;
 

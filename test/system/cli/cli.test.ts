@@ -6,9 +6,8 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import type { Responder } from '../../../src/service/index.js';
 import { cli, startCli } from '../../support/cli.js';
-import { service, testKey } from '../../support/services.js';
+import { service, testKey, toCsv, workplace } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
-import { toCsv, workplace } from './support.js';
 
 describe('the process', () => {
   test.each([

@@ -4,9 +4,8 @@ import { describe, expect, test } from '@jest/globals';
 import { traceRow, loadPipeline, previewPipeline, type RowExplanation } from '../../../src/index.js';
 import { generate } from '../../../src/service/index.js';
 import { cli } from '../../support/cli.js';
-import { service, serviceOf } from '../../support/services.js';
+import { service, serviceOf, workplace } from '../../support/services.js';
 import { visible } from '../../support/temporary.js';
-import { workplace } from './support.js';
 
 const enriching = `
 from: leads

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { explainPipeline, loadPipeline } from '../../../src/index.js';
 import { cli } from '../../support/cli.js';
-import { service, testKey } from '../../support/services.js';
+import { service, testKey, workplace } from '../../support/services.js';
 import { visible } from '../../support/temporary.js';
-import { workplace } from './support.js';
 
 const chain = `
 from: leads

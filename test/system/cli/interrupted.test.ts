@@ -5,8 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { watch } from '../../../src/index.js';
 import { cli, startCli } from '../../support/cli.js';
-import { service } from '../../support/services.js';
-import { toCsv, workplace } from './support.js';
+import { service, toCsv, workplace } from '../../support/services.js';
 
 /** Runs a pipeline and stops it when some pages were answered, as Ctrl-C does. */
 async function interrupted(from: Awaited<ReturnType<typeof service>>, cwd: string, ...words: readonly string[]) {

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { logEvents, type LogEvent } from '../../../src/core/index.js';
 import { cli } from '../../support/cli.js';
-import { pipelineText, service } from '../../support/services.js';
-import { workplace } from './support.js';
+import { pipelineText, service, workplace } from '../../support/services.js';
 
 interface Line {
   readonly time: string;

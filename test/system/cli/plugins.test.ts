@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { cli, startCli } from '../../support/cli.js';
-import { service } from '../../support/services.js';
-import { workplace } from './support.js';
+import { service, workplace } from '../../support/services.js';
 
 const leadstream = pathToFileURL(join(process.cwd(), 'dist', 'leadstream.js')).href;
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { loadPipeline, previewPipeline } from '../../../src/index.js';
 import { cli } from '../../support/cli.js';
-import { service } from '../../support/services.js';
+import { service, workplace } from '../../support/services.js';
 import { visible } from '../../support/temporary.js';
-import { workplace } from './support.js';
 
 const enriching = `
 from: leads

@@ -4,8 +4,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/run-cli.js';
 import { cli } from '../../support/cli.js';
-import { serviceOf } from '../../support/services.js';
-import { workplace } from './support.js';
+import { serviceOf, workplace } from '../../support/services.js';
 
 /** What a hostile service could call a field: it clears the screen, forges a line, turns the direction of writing. */
 const odd = '\u001b[2J\u009b1mfield\nleadstream: E_RUN_LOCKED: forged\u202e\u2028\u007f';

@@ -6,9 +6,8 @@ import { describe, expect, test } from '@jest/globals';
 import { collections } from '../../../src/collections/index.js';
 import { version } from '../../../src/core/index.js';
 import { cli, startCli } from '../../support/cli.js';
-import { pipelineText, service, serviceOf, testKey } from '../../support/services.js';
+import { pipelineText, service, serviceOf, testKey, toCsv, toStdout, workplace } from '../../support/services.js';
 import { visible } from '../../support/temporary.js';
-import { toCsv, toStdout, workplace } from './support.js';
 
 const joined = `from: leads
 steps:

@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import type { CliConsole } from '../../../src/cli/console.js';
 import { RunObserver, Status } from '../../../src/cli/status.js';
 import { loadPipeline, type OperationEvent, type Pipeline } from '../../../src/index.js';
-import { pipelineText } from '../../support/services.js';
-import { toCsv, toStdout } from './support.js';
+import { pipelineText, toCsv, toStdout } from '../../support/services.js';
 
 const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
 const pipelineOf = (body: string): Promise<Pipeline> => loadPipeline({ text: pipelineText(body), file: 'p.yaml' }, { env });

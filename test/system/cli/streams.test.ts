@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { start, startCli } from '../../support/cli.js';
-import { service } from '../../support/services.js';
-import { toCsv, toStdout, workplace } from './support.js';
+import { service, toCsv, toStdout, workplace } from '../../support/services.js';
 
 describe('the readers of a command', () => {
   test('may have had enough of stdout: it ends quietly and with 0', async () => {

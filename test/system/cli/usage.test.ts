@@ -4,9 +4,8 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
-import { service, testKey } from '../../support/services.js';
+import { service, testKey, toCsv, workplace } from '../../support/services.js';
 import { folderWith, temporaryFolder } from '../../support/temporary.js';
-import { toCsv, workplace } from './support.js';
 
 const commands =
   'init, run, validate, doctor, explain, explain-row, preview, test, fetch, verify, rollback, compact, runs, files, serve, schema, demo';

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
-import { serviceOf } from '../../support/services.js';
-import { workplace } from './support.js';
+import { serviceOf, workplace } from '../../support/services.js';
 
 const flags = ['Yes', 'yes', '1', 'No', 'no', '0'];
 const leads = flags.map((is_valid, index) => ({ lead_id: String(index), is_valid }));

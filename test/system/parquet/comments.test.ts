@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { runPipeline } from '../../../src/run/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { publishedManifest } from '../../support/parquet-files.js';
-import { lead, pipelineFor } from '../../support/pipelines.js';
-import { serviceOf } from '../../support/services.js';
+import { lead, pipelineFor, serviceOf } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const cases: readonly [steps: string, comments: Readonly<Record<string, string>>][] = [

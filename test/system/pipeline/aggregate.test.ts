@@ -1,8 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { leads, runIn } from '../../support/pipelines.js';
-import { serviceOf, type LoggedService } from '../../support/services.js';
+import { leads, runIn, serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const count = 1_603;

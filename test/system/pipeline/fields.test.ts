@@ -4,11 +4,20 @@ import { describe, expect, test } from '@jest/globals';
 import { publishedManifest } from '../../support/parquet-files.js';
 import { loadPipeline } from '../../../src/plan/index.js';
 import { runPipeline } from '../../../src/run/index.js';
-import { changing } from '../../support/changing.js';
+import {
+  changing,
+  lead,
+  leads,
+  pipelineFor,
+  runIn,
+  pipelineText,
+  service,
+  serviceOf,
+  testKey,
+  type LoggedService,
+} from '../../support/services.js';
 import { duckdb } from '../../support/duckdb.js';
-import { lead, leads, pipelineFor, runIn } from '../../support/pipelines.js';
 import { ownServer, send } from '../../support/own-server.js';
-import { pipelineText, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** One table over several nights. */

@@ -2,8 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { GateError } from '../../../src/core/errors.js';
 import { failedRunOf, runPipeline } from '../../../src/run/index.js';
-import { lead, leads, pipelineFor, runIn } from '../../support/pipelines.js';
-import { service, serviceOf } from '../../support/services.js';
+import { lead, leads, pipelineFor, runIn, service, serviceOf } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
 const to = 'to:\n  - csv: { path: leads.csv }';

@@ -5,11 +5,9 @@ import fc from 'fast-check';
 import { itemAt } from '../../../src/core/index.js';
 import { publishedManifest } from '../../support/parquet-files.js';
 import { runPipeline, type RunOptions } from '../../../src/run/index.js';
-import { changing, type Lists } from '../../support/changing.js';
+import { changing, leads, pipelineFor, pipelineText, service, type Lists, type LoggedService } from '../../support/services.js';
 import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
-import { leads, pipelineFor } from '../../support/pipelines.js';
-import { pipelineText, service, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const toTable = 'to:\n  - parquet: { path: t }\n';

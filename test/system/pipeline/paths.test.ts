@@ -10,10 +10,8 @@ import { loadPipeline, loadPipelines } from '../../../src/plan/index.js';
 import { runPipeline, type RunOptions } from '../../../src/run/index.js';
 import { csv, parquet } from '../../../src/sinks/index.js';
 import { cli } from '../../support/cli.js';
-import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
-import { pipelineText, serviceOf, type LoggedService } from '../../support/services.js';
+import { leads, pipelineFor, runIn, pipelineText, serviceOf, workplace, type LoggedService } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
-import { workplace } from '../cli/support.js';
 
 const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
 const to = (path: string, sink = 'csv') => `from: leads\nto:\n  - ${sink}: { path: '${path}' }`;

@@ -7,8 +7,7 @@ import { recoverRuns, runPipeline } from '../../../src/run/index.js';
 import { cli } from '../../support/cli.js';
 import { headerOf } from '../../../src/source/spool/page-log.js';
 import { pagesIn } from '../../support/spool.js';
-import { leads, pipelineFor } from '../../support/pipelines.js';
-import { serviceOf, type LoggedService } from '../../support/services.js';
+import { leads, pipelineFor, serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 type LocalAction = LinkAction | RenameAction;

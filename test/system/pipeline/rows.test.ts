@@ -7,11 +7,9 @@ import { traceRow, previewPipeline, runPipeline } from '../../../src/index.js';
 import { connect, csv, derive, writeTo } from '../../../src/leadstream.js';
 import type { ServedTable } from '../../../src/service/index.js';
 import { createClient } from '../../../src/source/index.js';
-import { changing } from '../../support/changing.js';
+import { changing, leads, pipelineFor, runIn, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
-import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
-import { service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** 250 leads, of which number 210 has an age that is none, and number 105 a bridge that is there twice. */

@@ -3,8 +3,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { Watcher } from '../../../src/index.js';
-import { lead as plainLead, runIn as run } from '../../support/pipelines.js';
-import { service, serviceOf, testKey } from '../../support/services.js';
+import { lead as plainLead, runIn as run, service, serviceOf, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** A lead that has what the joins and casts below look at. */

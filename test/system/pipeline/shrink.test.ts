@@ -5,10 +5,8 @@ import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { loadPipeline } from '../../../src/plan/index.js';
 import { failedRunOf, recoverRuns, rollbackTable, runPipeline, type RunOptions, type RunReport } from '../../../src/run/index.js';
-import { changing, type Lists } from '../../support/changing.js';
+import { changing, leads, pipelineText, service, testKey, type Lists, type LoggedService } from '../../support/services.js';
 import { cli } from '../../support/cli.js';
-import { leads } from '../../support/pipelines.js';
-import { pipelineText, service, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const bridges = (count: number) => Array.from({ length: count }, (_, index) => ({ id: String(index), title: `Bridge ${index}` }));

@@ -5,8 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { runPipeline } from '../../../src/run/index.js';
 import { generate } from '../../../src/service/index.js';
 import { duckdb } from '../../support/duckdb.js';
-import { leads, pipelineFor, runIn } from '../../support/pipelines.js';
-import { service, serviceOf } from '../../support/services.js';
+import { leads, pipelineFor, runIn, service, serviceOf } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const source = generate({ leads: 703, bridges: 5, links: 5, users: 5, seed: 11 });

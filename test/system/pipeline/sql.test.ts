@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
-import { lead, leads, pipelineFor, runIn } from '../../support/pipelines.js';
-import { serviceOf } from '../../support/services.js';
+import { lead, leads, pipelineFor, runIn, serviceOf } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** Around midnight and both changes of the clock in Berlin, 1900, and the first and last years. */

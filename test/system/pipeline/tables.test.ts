@@ -4,9 +4,8 @@ import { describe, expect, test } from '@jest/globals';
 import { runPipeline } from '../../../src/run/index.js';
 import { tableRuns } from '../../../src/lake/index.js';
 import { duckdb } from '../../support/duckdb.js';
-import { serviceOf } from '../../support/services.js';
+import { serviceOf, lead, leads, pipelineFor } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
-import { lead, leads, pipelineFor } from '../../support/pipelines.js';
 
 describe('mode: append in a pipeline', () => {
   const body = 'from: leads\nto:\n  - parquet: { path: t, mode: append }';

@@ -4,8 +4,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { connect, watch, type RunReport, type Watcher } from '../../../src/index.js';
 import { exportSpans, type Attributes, type Span } from '../../../examples/open-telemetry.js';
-import { leads, runIn } from '../../support/pipelines.js';
-import { service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
+import { leads, runIn, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const joined = [

@@ -12,9 +12,8 @@ import {
 import { failure, type Responder } from '../../../src/service/answer.js';
 import { generate } from '../../../src/service/index.js';
 import type { Misbehaviour } from '../../support/misbehaviour.js';
-import { leads, runIn } from '../../support/pipelines.js';
+import { leads, runIn, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { withServer, type Handler } from '../../support/odd-server.js';
-import { service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { failure, type Responder } from '../../../src/service/answer.js';
 import { generate } from '../../../src/service/index.js';
-import { leads, runIn } from '../../support/pipelines.js';
-import { service } from '../../support/services.js';
+import { leads, runIn, service } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const all = leads(60).map((each) => JSON.stringify(each));

@@ -5,8 +5,7 @@ import { chmod, chown, lchown, mkdir, readdir, readFile, stat, symlink, writeFil
 import { join } from 'node:path';
 import { isPrivate, makePrivate, openOwn, readOwn, refuseLinks, ScratchFolder } from '../../../src/store/index.js';
 import { entriesBelow } from '../../../src/lake/table.js';
-import { runIn } from '../../support/pipelines.js';
-import { serviceOf } from '../../support/services.js';
+import { runIn, serviceOf } from '../../support/services.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 const me = process.geteuid?.() ?? 0;

@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { explainPipeline } from '../../../src/plan/index.js';
 import { startCli } from '../../support/cli.js';
-import { pipelineFor } from '../../support/pipelines.js';
-import { serviceOf } from '../../support/services.js';
-import { workplace } from '../cli/support.js';
+import { pipelineFor, serviceOf, workplace } from '../../support/services.js';
 
 const to = (path: string) => `from: leads\nsteps:\n  - select: [lead_id]\nto:\n  - csv: { path: '${path}' }`;
 
