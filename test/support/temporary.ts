@@ -22,7 +22,7 @@ export async function temporaryFolder(): Promise<string> {
 }
 
 /** Creates a folder with these files, by their paths in it. */
-export async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
+export async function folderWith(files: Readonly<Record<string, string | Uint8Array>>): Promise<string> {
   const folder = await temporaryFolder();
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });

@@ -1,7 +1,15 @@
+import { createHash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { generate, startService, type RequestEntry, type Responder, type RunningService } from '../../../src/service/index.js';
-import { account, alone, pair, rowsAt, rowsOf, small, withService } from './support.js';
+import {
+  accountsFromEnv,
+  generate,
+  startService,
+  type RequestEntry,
+  type Responder,
+  type RunningService,
+} from '../../../src/service/index.js';
+import { account, alone, pair, rowsAt, rowsOf, small, served } from './support.js';
 
 let service: RunningService;
 beforeAll(async () => {
@@ -79,6 +87,70 @@ describe('refusals', () => {
   );
 });
 
+describe('paging', () => {
+  test('gives rows 501 to 1000 as page 2 of 500, the same ones every time', async () => {
+    const page = await rowsAt(service, 'leads?page=2&limit=500');
+    const singly = [];
+    for (let number = 11; number <= 20; number += 1) singly.push(...(await rowsAt(service, `leads?page=${number}&limit=50`)));
+    expect(page).toHaveLength(500);
+    expect(singly).toEqual(page);
+    expect(await rowsAt(service, 'leads?page=2&limit=500')).toEqual(page);
+  });
+
+  test('gives the same page from another service with the same seed', async () => {
+    const page = await rowsAt(service, 'leads?page=2&limit=500');
+    const twin = await served({});
+    expect(await rowsAt(twin, 'leads?page=2&limit=500')).toEqual(page);
+  });
+
+  test('starts at page 1 with 30 rows when nothing is asked', async () => {
+    expect(await rowsAt(service, 'leads')).toEqual(await rowsAt(service, 'leads?page=1&limit=30'));
+    expect(await rowsAt(service, 'leads')).toHaveLength(30);
+  });
+
+  test('caps the limit at 500, for the place of later pages too', async () => {
+    expect(await rowsAt(service, 'leads?limit=501')).toHaveLength(500);
+    expect(await rowsAt(service, 'leads?page=2&limit=9999')).toEqual(await rowsAt(service, 'leads?page=2&limit=500'));
+  });
+
+  test('ends with a short page, and is empty past the end however far', async () => {
+    expect(await rowsAt(service, 'leads?page=3&limit=500')).toHaveLength(200);
+    expect(await rowsAt(service, 'leads?page=4&limit=500')).toEqual([]);
+    expect(await rowsAt(service, 'leads?page=99999999999999999999&limit=500')).toEqual([]);
+  });
+
+  test.each(['links?page=2&limit=10', 'links?page=x&limit=0'])('is ignored by /api/%s, which returns all', async (path) => {
+    expect(await rowsAt(service, path)).toHaveLength(60);
+  });
+});
+
+const md5 = createHash('md5').update('k-e-y').digest('hex');
+
+test.each([
+  [[{ uid: '7', key: 'k-e-y' }], { [`rest_api_key=${md5}`]: 200 }],
+  [[{ uid: '7', key: 'k-e-y', restApiKey: 'own' }], { [`rest_api_key=${md5}`]: 401, 'rest_api_key=own': 200 }],
+  [
+    [{ uid: '1', key: 'a' }, { uid: '2', key: 'b' }, { restApiKey: 'c' }],
+    {
+      'authorized_uid=2&authorized_rest_api_key=b': 200,
+      'authorized_uid=1&authorized_rest_api_key=b': 401,
+      'rest_api_key=c': 200,
+    },
+  ],
+])('the accounts %j: credentials are answered with %j', async (accounts, statuses) => {
+  const { url } = await served({ accounts });
+  for (const [query, status] of Object.entries(statuses))
+    expect([query, (await fetch(`${url}/api/users?${query}`)).status]).toEqual([query, status]);
+});
+
+test('accounts come from the environment in both forms', () => {
+  const two = { LEADSTREAM_AUTHORIZED_UID: '7', LEADSTREAM_AUTHORIZED_REST_API_KEY: 'k' };
+  expect(accountsFromEnv(two)).toEqual([{ uid: '7', key: 'k' }]);
+  expect(accountsFromEnv({ ...two, LEADSTREAM_REST_API_KEY: 'r' })).toEqual([{ uid: '7', key: 'k', restApiKey: 'r' }]);
+  expect(accountsFromEnv({ LEADSTREAM_REST_API_KEY: 'r' })).toEqual([{ restApiKey: 'r' }]);
+  expect(accountsFromEnv({ LEADSTREAM_REST_API_KEY: '' })).toEqual([]);
+});
+
 describe('the service', () => {
   test('answers HEAD as GET without a body', async () => {
     const response = await fetch(`${service.url}/api/users?${alone}`, { method: 'HEAD' });
@@ -87,11 +159,11 @@ describe('the service', () => {
 
   test('tells onRequest what was asked and how it ended, and no credential', async () => {
     const entries: RequestEntry[] = [];
-    await withService({ onRequest: (entry) => entries.push(entry) }, async (logged) => {
-      await fetch(`${logged.url}/api/leads?page=3&limit=700&${pair}`);
-      await fetch(`${logged.url}/api/areacode/212?${pair}`, { headers: { 'x-leadstream-purpose': 'probe' } });
-      await fetch(`${logged.url}/api/users?rest_api_key=wrong`);
-    });
+    const logged = await served({ onRequest: (entry) => entries.push(entry) });
+    await fetch(`${logged.url}/api/leads?page=3&limit=700&${pair}`);
+    await fetch(`${logged.url}/api/areacode/212?${pair}`, { headers: { 'x-leadstream-purpose': 'probe' } });
+    await fetch(`${logged.url}/api/users?rest_api_key=wrong`);
+
     const said = entries.map(({ sequence, collection, path, id, page, limit, purpose, query, status }) => {
       return [sequence, collection, path, id, page, limit, purpose, query, status];
     });
@@ -107,7 +179,8 @@ describe('the service', () => {
     ['throws', () => void JSON.parse('{')],
     ['rejects', async () => void (await Promise.reject(new Error('the disk is full')))],
   ])('answers although onRequest %s', async (_, onRequest) => {
-    await withService({ onRequest }, async (logged) => expect(await rowsAt(logged, 'users?limit=2')).toHaveLength(2));
+    const logged = await served({ onRequest });
+    expect(await rowsAt(logged, 'users?limit=2')).toHaveLength(2);
   });
 
   test.each([

@@ -1,5 +1,4 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { afterEach } from '@jest/globals';
 import {
   generate,
   type GenerateOptions,
@@ -8,7 +7,6 @@ import {
   type StartOptions,
   type Account,
 } from '../../../src/service/index.js';
-import { temporaryFolder } from '../../support/temporary.js';
 
 export type TextRow = Record<string, string>;
 
@@ -21,14 +19,15 @@ export function small(options: GenerateOptions = {}): GenerateOptions {
   return { leads: 1200, bridges: 40, links: 60, users: 50, seed: 7, ...options };
 }
 
-/** Runs a test against a service that ends with it. */
-export async function withService(options: Partial<StartOptions>, test: (service: RunningService) => Promise<void>): Promise<void> {
+const running: RunningService[] = [];
+
+afterEach(() => Promise.all(running.splice(0).map((service) => service.close())));
+
+/** Starts a service for one test. */
+export async function served(options: Partial<StartOptions> = {}): Promise<RunningService> {
   const service = await startService({ source: generate(small()), accounts: [account], ...options });
-  try {
-    await test(service);
-  } finally {
-    await service.close();
-  }
+  running.push(service);
+  return service;
 }
 
 /** The rows at a path with its query, read with good credentials. */
@@ -60,19 +59,4 @@ export function rowsOf(json: unknown): TextRow[] {
       }),
     );
   });
-}
-
-/** Runs a test with a folder that holds these files. */
-export async function withFiles(
-  files: Readonly<Record<string, string | Uint8Array>>,
-  test: (directory: string) => Promise<void>,
-): Promise<void> {
-  const directory = await temporaryFolder();
-  for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content);
-  await test(directory);
-}
-
-/** Anything at a path with its query, read with good credentials. */
-export function ask(service: RunningService, path: string, init?: RequestInit): Promise<Response> {
-  return fetch(`${service.url}/api/${path}${path.includes('?') ? '&' : '?'}${alone}`, init);
 }
