@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { temporaryFolder } from '../support/temporary.js';
 
 /** What the linter says of files, by path: the rules that find something, in their order. */

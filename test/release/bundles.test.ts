@@ -2,7 +2,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startService, generate, type RunningService } from '../../src/service/index.js';
 import { start } from '../support/cli.js';
 import { installed } from '../support/installed.js';

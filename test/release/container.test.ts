@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { start, startCli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';

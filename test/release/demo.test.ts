@@ -1,6 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { cli } from '../support/cli.js';
 import { temporaryFolder, visible } from '../support/temporary.js';
 

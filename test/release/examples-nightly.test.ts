@@ -1,6 +1,5 @@
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { catalogue } from '../../src/core/catalogue.js';
 import { start, type Finished } from '../support/cli.js';

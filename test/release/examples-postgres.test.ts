@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
 import { startExample } from '../support/examples.js';
 import { temporaryFolder } from '../support/temporary.js';
 import { listed, service } from '../support/services.js';

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { startExample } from '../support/examples.js';
 import { duckdb } from '../support/duckdb.js';
 import { listed, service } from '../support/services.js';

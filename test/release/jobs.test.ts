@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { generate, openDirectory, type DataSource } from '../../src/service/index.js';
 import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';

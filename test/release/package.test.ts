@@ -1,7 +1,6 @@
 import { access, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { start } from '../support/cli.js';
 import { blocksIn, guide, linksIn } from '../support/doc-comments.js';
 import { installed } from '../support/installed.js';

@@ -1,6 +1,5 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { cli } from '../support/cli.js';
 import { blocksIn, guide } from '../support/doc-comments.js';
 import { service } from '../support/services.js';

@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import { start } from '../support/cli.js';
 import { temporaryFolder } from '../support/temporary.js';

@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import type { OutputColumn, Row, Value } from '../../src/core/index.js';
 import { engineCodecs, fileOf, output, type FileOptions } from '../support/parquet-files.js';

@@ -1,7 +1,6 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { generate } from '../../src/service/index.js';
 import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { startCli } from '../support/cli.js';
 import type { Misbehaviour } from '../support/misbehaviour.js';
 import { pipelineText, service } from '../support/services.js';

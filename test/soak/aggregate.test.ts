@@ -1,7 +1,6 @@
 import { readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
 import { generate } from '../../src/service/index.js';
 import { cli, startCli } from '../support/cli.js';
 import { pipelineText, service } from '../support/services.js';

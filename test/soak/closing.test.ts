@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { start } from '../support/cli.js';
 
 test.each([0, 1])('nothing is left of 300 reads that were cancelled in whatever way, with %i threads', async (threads) => {

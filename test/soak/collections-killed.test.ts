@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { cli, startCli } from '../support/cli.js';
 import { byCursor, byLink, byOffset, flaky, orders, ownEnv, ownServer, ownText } from '../support/own-server.js';
 import { temporaryFolder } from '../support/temporary.js';

@@ -1,4 +1,3 @@
-import { test } from '@jest/globals';
 import { cutRuns } from '../support/cut-runs.js';
 import { inSeaweedFS } from '../support/in-seaweedfs.js';
 

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readFile, readdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { beforeAll, describe, expect, test } from '@jest/globals';
 import { generate } from '../../src/service/index.js';
 import { pagesIn } from '../support/spool.js';
 import { cli, startCli } from '../support/cli.js';

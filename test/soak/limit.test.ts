@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { changing, leads, pipelineText, service, type Lists } from '../support/services.js';
 import { startCli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';

@@ -3,7 +3,6 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publint } from 'publint';
 import { start, type Finished } from '../support/cli.js';
 import { installed } from '../support/installed.js';

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { byCursor, orders, ownServer, ownText, runOwn, send } from '../support/own-server.js';
 import { temporaryFolder } from '../support/temporary.js';
 

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { expect, test } from '@jest/globals';
 import { startCli } from '../support/cli.js';
 import { pipelineText, service, type LoggedService } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
 import { verifyTable } from '../../src/lake/index.js';
 import { publishedManifest } from '../support/parquet-files.js';
 import { generate } from '../../src/service/index.js';

@@ -1,6 +1,5 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { tableFiles, verifyTable } from '../../src/lake/index.js';
 import { storeTable } from '../../src/lake/formats.js';
 import { Stores } from '../../src/store/index.js';

@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { temporaryFolder } from '../support/temporary.js';
 import { runOver, traps } from '../support/traps.js';
 

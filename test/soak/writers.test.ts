@@ -2,7 +2,6 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
 import { RestCatalog, storeTable, verifyTable } from '../../src/lake/index.js';
 import { Stores } from '../../src/store/index.js';
 import { duckdb } from '../support/duckdb.js';

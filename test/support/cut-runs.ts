@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { expect } from '@jest/globals';
 import { Stores } from '../../src/store/index.js';
 import { cuttingProxy, type Fate } from './cutting-proxy.js';
 import { leads, pipelineText, serviceOf } from './services.js';

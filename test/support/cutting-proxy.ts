@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { afterEach } from '@jest/globals';
 
 /**
  * What becomes of a request: it is answered; its connection is cut before the server gets it, or when the server has carried it out; or the connection is cut at

@@ -1,5 +1,4 @@
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll } from '@jest/globals';
 
 let instance: Promise<DuckDBInstance> | undefined;
 

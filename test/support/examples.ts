@@ -1,7 +1,6 @@
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from '@jest/globals';
 import { start, type Started } from './cli.js';
 import { installed } from './installed.js';
 import { temporaryFolder } from './temporary.js';

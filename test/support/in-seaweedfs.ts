@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe } from '@jest/globals';
 import { seaweedfs, type SeaweedFS, seaweedfsMissing } from './seaweedfs.js';
 
 /**

@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { lastValueFrom, map, type Observable } from 'rxjs';
-import { expect } from '@jest/globals';
 import { collections } from '../../src/collections/index.js';
 import { createClient, type ClientOptions, type ServiceClient } from '../../src/source/fetch/client.js';
 import type { MomentEvent } from '../../src/events/index.js';

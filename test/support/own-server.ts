@@ -1,4 +1,3 @@
-import { afterEach } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { loadPipeline } from '../../src/plan/index.js';
 import { runPipeline, type RunOptions } from '../../src/run/index.js';

@@ -1,6 +1,5 @@
 import { Observable, defer, from, map, of } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
-import { expect } from '@jest/globals';
 import { batchOf, handOver, pagedBatches, type Page } from '../../src/flow/index.js';
 
 /** Makes a page without a window. */

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { test } from '@jest/globals';
 
 /** Declares a test that needs a program which may not be installed. Without it, the report shows a skipped test that names it. */
 export function testBy(tool: string, title: string, body: () => Promise<void>): void {

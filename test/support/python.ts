@@ -1,7 +1,6 @@
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { afterAll, test } from '@jest/globals';
 
 /** One process for each script, because it takes seconds to load such modules. */
 const running = new Map<string, Running>();

@@ -1,7 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach } from '@jest/globals';
 import { collectionNames, type CollectionName } from '../../src/collections/index.js';
 import { byName } from '../../src/core/index.js';
 import { loadPipeline, type Pipeline } from '../../src/plan/index.js';

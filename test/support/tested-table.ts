@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { expect } from '@jest/globals';
 import type { Row } from '../../src/core/index.js';
 import type { CatalogOptions } from '../../src/lake/iceberg/index.js';
 import { RestCatalog, RunLog, storeTable, tableAt, verifyTable } from '../../src/lake/index.js';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, jest } from '@jest/globals';
+import { jest } from '@jest/globals';
 
 /**
  * Captures the process warnings of the tests in the surrounding `describe`, so that they do not go to stderr. Returns a function that returns those

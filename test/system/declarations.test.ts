@@ -1,6 +1,5 @@
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { start } from '../support/cli.js';
 import { temporaryFolder } from '../support/temporary.js';
 

@@ -1,6 +1,5 @@
 import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { blocksIn, exportsOf, guide, linksIn } from '../support/doc-comments.js';
 import { start } from '../support/cli.js';
 

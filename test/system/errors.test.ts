@@ -1,7 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
 import { catalogue, type ErrorCode } from '../../src/core/catalogue.js';
 import { failureOf } from '../../src/core/index.js';
 import { SinkError } from '../../src/core/errors.js';

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { expect, test } from '@jest/globals';
 import type * as Leadstream from '../../src/index.js';
 import { start } from '../support/cli.js';
 import { json, startServer } from '../support/odd-server.js';

@@ -1,6 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { rooms, suites } from '../support/suites.js';
 
 test('each suite runs in one room, and each room by a file of its name', async () => {

@@ -1,6 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 
 /** What may not grow: size is a cost, paid by every reader. A change that shrinks the code lowers the numbers of `test/size.json`. */
 interface Size {

@@ -1,6 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import * as leadstream from '../../src/leadstream.js';
 import * as pipelines from '../../src/pipelines.js';
 import * as service from '../../src/service/index.js';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { inSeaweedFS } from '../../support/in-seaweedfs.js';
 import { bucket, warehouse } from '../../support/seaweedfs.js';

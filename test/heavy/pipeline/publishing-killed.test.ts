@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { recoverRuns } from '../../../src/run/index.js';
 import { killedBefore } from '../../support/killed.js';
 import { leads, pipelineText, serviceOf } from '../../support/services.js';

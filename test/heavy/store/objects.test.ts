@@ -1,6 +1,5 @@
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { randomUUID } from 'node:crypto';
-import { expect, test } from '@jest/globals';
 import { checkStore, type ObjectStore } from '../../../src/store/index.js';
 import { S3Objects } from '../../../src/store/s3.js';
 import { describeObjects, finished, keepEnvironment } from '../../contracts/objects.js';

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { csvSink } from '../../../src/sinks/csv.js';
 import { csv, type SinkWriter } from '../../../src/sinks/index.js';
 import { ndjsonSink } from '../../../src/sinks/ndjson.js';

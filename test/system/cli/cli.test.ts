@@ -3,7 +3,6 @@ import { readFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { describe, expect, test } from '@jest/globals';
 import type { Responder } from '../../../src/service/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { service, testKey, toCsv, workplace } from '../../support/services.js';

@@ -1,7 +1,6 @@
 import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
 import module from 'node:module';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { startCli } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/temporary.js';
 

@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { traceRow, loadPipeline, previewPipeline, type RowExplanation } from '../../../src/index.js';
 import { generate } from '../../../src/service/index.js';
 import { cli } from '../../support/cli.js';

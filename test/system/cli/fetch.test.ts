@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';

@@ -1,7 +1,6 @@
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
 import { version } from '../../../src/core/index.js';
 import { generate } from '../../../src/service/index.js';
 import { cli } from '../../support/cli.js';

@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { pipelineSchema } from '../../../src/index.js';
 import { cli } from '../../support/cli.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';

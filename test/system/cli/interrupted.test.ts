@@ -2,7 +2,6 @@ import { on } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
 import { watch } from '../../../src/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { service, toCsv, workplace } from '../../support/services.js';

@@ -1,7 +1,6 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
 import { limitReached } from '../../../src/core/index.js';
 import { start } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';

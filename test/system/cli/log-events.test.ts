@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { logEvents, type LogEvent } from '../../../src/core/index.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service, workplace } from '../../support/services.js';

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import type { PipelineDocument } from '../../../src/cli/report-document.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';

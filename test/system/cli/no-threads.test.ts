@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { generate } from '../../../src/service/index.js';
 import { start } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';

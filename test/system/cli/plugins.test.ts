@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, test } from '@jest/globals';
 import { cli, startCli } from '../../support/cli.js';
 import { service, workplace } from '../../support/services.js';
 

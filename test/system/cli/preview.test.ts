@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { loadPipeline, previewPipeline } from '../../../src/index.js';
 import { cli } from '../../support/cli.js';
 import { service, workplace } from '../../support/services.js';

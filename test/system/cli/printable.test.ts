@@ -1,7 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { describe, expect, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/run-cli.js';
 import { cli } from '../../support/cli.js';
 import { serviceOf, workplace } from '../../support/services.js';

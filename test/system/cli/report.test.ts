@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { execFileSync } from 'node:child_process';
 import { chmod, lstat, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { collections } from '../../../src/collections/index.js';
 import { version } from '../../../src/core/index.js';
 import { cli, startCli } from '../../support/cli.js';

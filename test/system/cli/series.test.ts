@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
 import { folderWith, temporaryFolder, visible } from '../../support/temporary.js';

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { jest } from '@jest/globals';
 import type { CliConsole } from '../../../src/cli/console.js';
 import { RunObserver, Status } from '../../../src/cli/status.js';
 import { loadPipeline, type OperationEvent, type Pipeline } from '../../../src/index.js';

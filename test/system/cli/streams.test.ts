@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
 import { start, startCli } from '../../support/cli.js';
 import { service, toCsv, toStdout, workplace } from '../../support/services.js';
 

@@ -1,6 +1,5 @@
 import { appendFile, cp, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pipelineText, service, serviceOf } from '../../support/services.js';

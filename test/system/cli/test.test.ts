@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { testPipelines } from '../../../src/pipeline-tests/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { folderWith, temporaryFolder, visible } from '../../support/temporary.js';

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
 import { certificate, certifiedKey, expiredCertificate } from '../../support/certificates.js';
 import { startCli, type Finished } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/temporary.js';

@@ -2,7 +2,6 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { service, testKey, toCsv, workplace } from '../../support/services.js';
 import { folderWith, temporaryFolder } from '../../support/temporary.js';

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { lintPipelines } from '../../../src/index.js';
 import { cli } from '../../support/cli.js';
 import { folderWith } from '../../support/temporary.js';

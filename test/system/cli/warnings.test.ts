@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { serviceOf, workplace } from '../../support/services.js';
 

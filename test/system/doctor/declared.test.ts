@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import type { Diagnosis } from '../../../src/doctor/index.js';
 import { cli } from '../../support/cli.js';
 import type { Handler } from '../../support/odd-server.js';

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { diagnoseService, type Diagnosis } from '../../../src/doctor/index.js';
 import { generate } from '../../../src/service/index.js';
 import { cli } from '../../support/cli.js';

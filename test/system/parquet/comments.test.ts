@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import { runPipeline } from '../../../src/run/index.js';
 import { duckdb } from '../../support/duckdb.js';

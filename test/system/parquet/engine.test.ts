@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { asyncBufferFromFile, parquetMetadataAsync, type FileMetaData } from 'hyparquet';
 import { readParquet } from 'parquet-wasm';

@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Row } from '../../../src/core/index.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readExactGroups } from '../../../src/parquet/index.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row, Value } from '../../../src/core/index.js';
 import { footerOf, statisticsOf, type ColumnStatistics } from '../../../src/parquet/index.js';

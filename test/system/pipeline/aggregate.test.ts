@@ -1,6 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from '@jest/globals';
 import { leads, runIn, serviceOf, type LoggedService } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 

@@ -2,7 +2,6 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
 import { collections } from '../../../src/collections/index.js';
 import { failure, type Responder } from '../../../src/service/answer.js';
 import { cli, startCli, type Finished } from '../../support/cli.js';

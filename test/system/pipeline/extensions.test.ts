@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { defineSink, defineStep, loadPipeline, runPipeline, type Extensions, type RunOptions } from '../../../src/index.js';
 import { generate } from '../../../src/service/index.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { execFileSync, spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,4 @@
 import { readdir } from 'node:fs/promises';
-import { describe, expect, test } from '@jest/globals';
 import { GateError } from '../../../src/core/errors.js';
 import { failedRunOf, runPipeline } from '../../../src/run/index.js';
 import { lead, leads, pipelineFor, runIn, service, serviceOf } from '../../support/services.js';

@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { ClosedPipeError, defineSink, loadPipeline, runPipeline } from '../../../src/index.js';
 import { cli } from '../../support/cli.js';

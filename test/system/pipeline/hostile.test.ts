@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { LeadstreamError } from '../../../src/core/errors.js';
 import { loadPipeline } from '../../../src/plan/index.js';
 import { runPipeline, type RunReport } from '../../../src/run/index.js';

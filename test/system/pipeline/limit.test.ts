@@ -1,6 +1,5 @@
 import { lstat, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { itemAt } from '../../../src/core/index.js';
 import { publishedManifest } from '../../support/parquet-files.js';

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { loadPipeline } from '../../../src/plan/index.js';
 import { summaryOf } from '../../../src/run/index.js';
 import { duckdb } from '../../support/duckdb.js';

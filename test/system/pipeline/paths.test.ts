@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { SpecError } from '../../../src/core/errors.js';
 import { logCommit, reserveFile } from '../../../src/store/index.js';

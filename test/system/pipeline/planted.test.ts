@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { appendFile, chmod, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

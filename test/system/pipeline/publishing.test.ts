@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { loadPipeline } from '../../../src/plan/index.js';
 import { recoverRuns, runPipeline } from '../../../src/run/index.js';
 import { cli } from '../../support/cli.js';

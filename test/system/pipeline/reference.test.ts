@@ -1,6 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
 import { parseAllDocuments } from 'yaml';
 import { environment } from '../../../src/core/index.js';

@@ -1,6 +1,5 @@
 import { open, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { of } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { commitUnlogged } from '../../../src/store/index.js';

@@ -1,6 +1,5 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
 import { traceRow, previewPipeline, runPipeline } from '../../../src/index.js';

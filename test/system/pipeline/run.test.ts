@@ -1,7 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import type { Watcher } from '../../../src/index.js';
 import { lead as plainLead, runIn as run, service, serviceOf, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { parseAllDocuments, stringify } from 'yaml';

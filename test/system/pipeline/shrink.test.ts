@@ -2,7 +2,6 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { beforeEach, describe, expect, test } from '@jest/globals';
 import { loadPipeline } from '../../../src/plan/index.js';
 import { failedRunOf, recoverRuns, rollbackTable, runPipeline, type RunOptions, type RunReport } from '../../../src/run/index.js';
 import { changing, leads, pipelineText, service, testKey, type Lists, type LoggedService } from '../../support/services.js';

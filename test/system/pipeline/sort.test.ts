@@ -1,7 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { runPipeline } from '../../../src/run/index.js';
 import { generate } from '../../../src/service/index.js';
 import { duckdb } from '../../support/duckdb.js';

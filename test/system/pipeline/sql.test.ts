@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
 import { lead, leads, pipelineFor, runIn, serviceOf } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';

@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { runPipeline } from '../../../src/run/index.js';
 import { tableRuns } from '../../../src/lake/index.js';
 import { duckdb } from '../../support/duckdb.js';

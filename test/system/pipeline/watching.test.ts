@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { jest } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { connect, watch, type RunReport, type Watcher } from '../../../src/index.js';
 import { exportSpans, type Attributes, type Span } from '../../../examples/open-telemetry.js';

@@ -1,7 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { from, of, tap } from 'rxjs';
 import {
   cast,

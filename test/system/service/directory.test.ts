@@ -1,6 +1,5 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { openDirectory } from '../../../src/service/index.js';
 import { folderWith } from '../../support/temporary.js';
 import { rowsAt, served, type TextRow } from './support.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { generate, startService, type RunningService } from '../../../src/service/index.js';
 import { account, alone, rowsAt, small, served } from './support.js';
 

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { collectionNames, collections, columnsOf, originalName, withheldOf, type Collection } from '../../../src/collections/index.js';
 import { parserOf } from '../../../src/core/index.js';
 import { generate, startService, type RunningService } from '../../../src/service/index.js';

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   accountsFromEnv,
   generate,

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { commitUnlogged, type Commit } from '../../../src/store/index.js';

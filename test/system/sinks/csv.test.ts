@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { parseString } from 'fast-csv';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

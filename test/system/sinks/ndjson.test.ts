@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Column, Row } from '../../../src/core/index.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { PassThrough, Writable } from 'node:stream';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { lstat, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';

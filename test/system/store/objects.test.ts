@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DiskObjects } from '../../../src/store/disk-objects.js';
 import { checkStore } from '../../../src/store/index.js';
 import { S3Objects } from '../../../src/store/s3.js';

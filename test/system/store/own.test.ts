@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { constants } from 'node:fs';
 import { chmod, chown, lchown, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';

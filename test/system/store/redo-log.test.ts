@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { lstat, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';

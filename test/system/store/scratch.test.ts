@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { mkdirSync, watch, writeFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';

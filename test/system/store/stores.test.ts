@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { explainPipeline } from '../../../src/plan/index.js';
 import { startCli } from '../../support/cli.js';
 import { pipelineFor, serviceOf, workplace } from '../../support/services.js';

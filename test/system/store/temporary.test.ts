@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { recoverCommits, removeTemporaries } from '../../../src/store/index.js';

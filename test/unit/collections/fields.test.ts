@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { collectionNames, collections, columnsOf, originalName, type Collection } from '../../../src/collections/index.js';
 import { snakeCase } from '../../../src/core/index.js';
 

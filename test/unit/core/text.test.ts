@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { GateError, SpecError } from '../../../src/core/errors.js';
 import { jsonOf, printable, createRedactor } from '../../../src/core/text.js';
 import { oddKey } from '../../support/odd-server.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { declaredTypes, parserOf, textOf, instantTexts, type DeclaredType, type Value } from '../../../src/core/index.js';
 import { anyText } from '../../support/texts.js';

@@ -1,5 +1,4 @@
 import { channel, subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
-import { describe, expect, test } from '@jest/globals';
 import { Subject, lastValueFrom, of } from 'rxjs';
 import { createRedactor } from '../../../src/core/index.js';
 import { Events, watch, type OperationEvent, type Watcher } from '../../../src/events/index.js';

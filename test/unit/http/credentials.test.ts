@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { createRedactor } from '../../../src/core/index.js';
 import { accountOf, credentialForms, credentialsProblem, secretKeyOf, privacyAt, type Credentials } from '../../../src/http/credentials.js';
 

@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { proxyFor, proxyIn } from '../../../src/http/proxy.js';
 
 const proxy = 'http://proxy.example:3128';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { JsonText, readJson } from '../../../src/json/index.js';
 import { literal, nested } from '../../support/json.js';

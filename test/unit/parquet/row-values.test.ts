@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { DeclaredType, Value } from '../../../src/core/index.js';
 import { RowValues } from '../../../src/parquet/row-values.js';

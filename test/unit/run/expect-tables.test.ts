@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Column, Row, Value } from '../../../src/core/index.js';
 import { openExpectations } from '../../../src/run/gates.js';

@@ -1,4 +1,3 @@
-import { expect, test, describe } from '@jest/globals';
 import { newConsistency } from '../../../src/core/index.js';
 import { pageOf, emptyTally } from '../../../src/flow/index.js';
 import { loadPipeline } from '../../../src/plan/index.js';

@@ -1,6 +1,5 @@
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import type { Column } from '../../../src/core/index.js';
 import { deliver, fromPages, mapAsync, type RowStream } from '../../../src/flow/index.js';

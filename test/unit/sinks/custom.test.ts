@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { jest } from '@jest/globals';
 import { EMPTY, type Observable, catchError, concat, defer, of, retry, take, throwError } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { declaredTypes, type DeclaredType, type Value } from '../../../src/core/index.js';
 import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { sinks } from '../../../src/sinks/index.js';
 
 describe.each(Object.entries(sinks))('the sink %s', (_name, sink) => {

@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { format, writeToBuffer } from 'fast-csv';
 import fc from 'fast-check';
 import { CsvFormat } from '../../../src/sinks/csv.js';

@@ -1,5 +1,4 @@
 import { inspect } from 'node:util';
-import { describe, expect, test } from '@jest/globals';
 import { format } from 'fast-csv';
 import fc from 'fast-check';
 import { declaredTypes, type Value, type Column, type Row } from '../../../src/core/index.js';

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { DeclaredType, Row, Value } from '../../../src/core/index.js';
 import { aggregate, type Aggregation, type GroupBy } from '../../../src/steps/index.js';

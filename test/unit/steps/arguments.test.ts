@@ -1,5 +1,4 @@
 import { EMPTY, from } from 'rxjs';
-import { expect, test } from '@jest/globals';
 import type { Row } from '../../../src/core/index.js';
 import type { Step } from '../../../src/flow/index.js';
 import { aggregate, cast, dedupe, join, mask, rename, select, sort } from '../../../src/steps/index.js';

@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
 import { cast, derive, rename, select } from '../../../src/steps/index.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Column, Row, DeclaredType } from '../../../src/core/index.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';

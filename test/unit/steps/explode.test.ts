@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../src/core/index.js';
 import { explode, type ExplodeOptions } from '../../../src/steps/index.js';
 import { rowsThrough, watched } from './support.js';

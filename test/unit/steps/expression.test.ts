@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Column, Row, Value } from '../../../src/core/index.js';
 import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { steps } from '../../../src/steps/registry.js';
 import { castTo, opened, planned, rowsThrough, runtime, sample } from './support.js';
 

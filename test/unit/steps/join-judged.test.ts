@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { concatMap, lastValueFrom, map, pipe, retry, take } from 'rxjs';
 import { amountOf, type Column, type Row } from '../../../src/core/index.js';
 import { fromPages, type Page, type RowStream, type Step } from '../../../src/flow/index.js';

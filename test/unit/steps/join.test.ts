@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Observable, from, lastValueFrom, of } from 'rxjs';
 import { emptyTally, fromPages, type Page } from '../../../src/flow/index.js';

@@ -1,5 +1,4 @@
 import { Observable, defer, lastValueFrom, of, toArray } from 'rxjs';
-import { expect, test } from '@jest/globals';
 import { rows } from '../../../src/flow/index.js';
 import { limit } from '../../../src/steps/index.js';
 import { pages, through, watched } from './support.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { type Observable, defer, of } from 'rxjs';
 import type { Row } from '../../../src/core/index.js';
 import type { Matching } from '../../../src/steps/join/build-side.js';

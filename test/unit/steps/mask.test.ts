@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Column, Row } from '../../../src/core/index.js';
 import { mask, personalMasks } from '../../../src/steps/index.js';

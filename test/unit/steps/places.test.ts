@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { placeOf } from '../../../src/steps/expression/geography.js';
 import { expressionFunctions, zipCity, zipState } from '../../../src/steps/index.js';

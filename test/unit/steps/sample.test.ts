@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sample } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';

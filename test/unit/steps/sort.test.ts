@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { concat, lastValueFrom, take, tap, throwError, toArray } from 'rxjs';
 import type { Row, Value } from '../../../src/core/index.js';

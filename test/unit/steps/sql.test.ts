@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { undeclaredColumn, type Row } from '../../../src/core/index.js';
 import { sql } from '../../../src/steps/index.js';

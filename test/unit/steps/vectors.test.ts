@@ -1,5 +1,4 @@
 import { from, type Observable } from 'rxjs';
-import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Row, Value } from '../../../src/core/index.js';
 import type { RecordBatch } from '../../../src/vector/index.js';
