@@ -14,7 +14,7 @@ import { tableFiles, tableRuns, verifyTable } from '../../src/lake/index.js';
 import { loadPipeline } from '../../src/plan/index.js';
 import { rollbackTable, runPipeline } from '../../src/run/index.js';
 import { startService } from '../../src/service/index.js';
-import { changing, type Lists } from '../support/services.js';
+import { changing, type Lists } from '../support/changing.js';
 import { cli } from '../support/cli.js';
 import { bucket, seaweedfs, seaweedfsMissing, warehouse } from '../support/seaweedfs.js';
 

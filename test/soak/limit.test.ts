@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { changing, leads, pipelineText, service, type Lists } from '../support/services.js';
+import { changing, type Lists } from '../support/changing.js';
+import { leads, pipelineText, service } from '../support/services.js';
 import { startCli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
 import { killedBefore } from '../support/killed.js';

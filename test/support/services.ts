@@ -1,8 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { collectionNames, type CollectionName } from '../../src/collections/index.js';
-import { byName } from '../../src/core/index.js';
 import { loadPipeline, type Pipeline } from '../../src/plan/index.js';
 import { runPipeline, type RunOptions } from '../../src/run/index.js';
 import { generate, openDirectory, type RunningService, type DataSource } from '../../src/service/index.js';
@@ -85,23 +83,6 @@ export function pipelineText(body: string): string {
     '  end_wait: 1ms',
   ];
   return ['name: test', ...service, body].join('\n');
-}
-
-type Records = readonly Readonly<Record<string, unknown>>[];
-
-/** The lists of a service, by collection; they may be replaced while it runs. */
-export type Lists = Partial<Record<CollectionName, Records>>;
-
-/** Serves lists that change from night to night, at the same address. */
-export function changing(lists: Lists): DataSource {
-  const table = (name: CollectionName): DataSource[CollectionName] => ({
-    get count() {
-      return lists[name]?.length ?? 0;
-    },
-    row: (index) => JSON.stringify(lists[name]?.[index]),
-    find: () => [],
-  });
-  return byName(collectionNames, table);
 }
 
 /** A folder with the pipeline file `p.yaml`. */

@@ -3,18 +3,8 @@ import { join } from 'node:path';
 import { publishedManifest } from '../../support/parquet-files.js';
 import { loadPipeline } from '../../../src/plan/index.js';
 import { runPipeline } from '../../../src/run/index.js';
-import {
-  changing,
-  lead,
-  leads,
-  pipelineFor,
-  runIn,
-  pipelineText,
-  service,
-  serviceOf,
-  testKey,
-  type LoggedService,
-} from '../../support/services.js';
+import { lead, leads, pipelineFor, runIn, pipelineText, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
+import { changing } from '../../support/changing.js';
 import { duckdb } from '../../support/duckdb.js';
 import { ownServer, send } from '../../support/own-server.js';
 import { temporaryFolder } from '../../support/temporary.js';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { loadPipeline } from '../../../src/plan/index.js';
 import { failedRunOf, recoverRuns, rollbackTable, runPipeline, type RunOptions, type RunReport } from '../../../src/run/index.js';
-import { changing, leads, pipelineText, service, testKey, type Lists, type LoggedService } from '../../support/services.js';
+import { changing, type Lists } from '../../support/changing.js';
+import { leads, pipelineText, service, testKey, type LoggedService } from '../../support/services.js';
 import { cli } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
