@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cli, startCli } from '../support/cli.js';
-import { byCursor, byLink, byOffset, flaky, orders, ownEnv, ownServer, ownText } from '../support/own-server.js';
+import { byCursor, byLink, byOffset, flaky, orders, ownEnv, ownServer, ownText } from '../support/odd-server.js';
 import { temporaryFolder } from '../support/temporary.js';
 import { until } from '../support/until.js';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { byCursor, orders, ownServer, ownText, runOwn, send } from '../support/own-server.js';
+import { byCursor, orders, ownServer, ownText, runOwn, send } from '../support/odd-server.js';
 import { temporaryFolder } from '../support/temporary.js';
 
 const cursor = '    path: /orders\n    key: [no]\n    rows: /data/items\n    paging: { scheme: cursor, next: /paging/next, param: cursor }';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listening } from './closing.js';
 
 /**
  * What becomes of a request: it is answered; its connection is cut before the server gets it, or when the server has carried it out; or the connection is cut at
@@ -19,10 +19,6 @@ export interface CuttingProxy {
   /** Cuts the connections that are open. */
   cut(): void;
 }
-
-const closing: (() => void)[] = [];
-
-afterEach(() => closing.splice(0).forEach((close) => close()));
 
 /** Starts a server for one test that passes requests on to another, whose address and key the client need not know: a signature stays valid. */
 export async function cuttingProxy(target: string, fateOf: (request: string, index: number) => Fate): Promise<CuttingProxy> {
@@ -47,14 +43,9 @@ export async function cuttingProxy(target: string, fateOf: (request: string, ind
 
   const server = createServer((request, response) => {
     handle(request, response).catch(() => request.socket.destroy());
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const cut = () => server.closeAllConnections();
-  closing.push(() => {
-    server.close();
-    cut();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, cut };
+  const port = await listening(server);
+  return { url: `http://127.0.0.1:${port}`, requests, cut: () => server.closeAllConnections() };
 }
 
 async function passedOn(target: string, { method = 'GET', url = '/', headers }: IncomingMessage, body: Buffer) {

@@ -7,6 +7,10 @@ import { collections } from '../../src/collections/index.js';
 import { createClient, type ClientOptions, type ServiceClient } from '../../src/source/fetch/client.js';
 import type { MomentEvent } from '../../src/events/index.js';
 import { SourceError } from '../../src/core/errors.js';
+import { loadPipeline } from '../../src/plan/index.js';
+import { runPipeline, type RunOptions } from '../../src/run/index.js';
+import { closeAfter, portOf } from './closing.js';
+import { temporaryFolder } from './temporary.js';
 import type { Row } from '../../src/core/index.js';
 import type { CollectionReader } from '../../src/source/index.js';
 
@@ -28,15 +32,8 @@ export interface OddServer {
 
 export type Handler = (response: ServerResponse, url: URL, attempt: number, request: IncomingMessage) => void;
 
-/** Runs a test against a server with the given handler; `attempt` counts all requests from 1. */
-export async function withServer(handler: Handler, test: (server: OddServer) => Promise<void>): Promise<void> {
-  const server = await startServer(handler);
-  try {
-    await test(server);
-  } finally {
-    server.close();
-  }
-}
+/** Starts a server with the given handler for one test; `attempt` counts all requests from 1. */
+export const ownServer = async (handler: Handler) => closeAfter(await startServer(handler));
 
 /** Starts a server with the given handler, for several tests. It leaves idle connections open. */
 export async function startServer(handler: Handler): Promise<OddServer & { connections(): number; close(): void }> {
@@ -56,15 +53,13 @@ export async function startServer(handler: Handler): Promise<OddServer & { conne
     connections += 1;
     socket.on('close', () => (connections -= 1));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${portOf(server)}`;
   const close = (): void => {
     server.close();
     server.closeAllConnections();
   };
-  return { url: `http://127.0.0.1:${port}`, requests, aborted: () => aborted, connections: () => connections, close };
+  return { url, requests, aborted: () => aborted, connections: () => connections, close };
 }
 
 /** Answers with a status, a body and headers. */
@@ -124,34 +119,18 @@ type RetryEvent = MomentEvent<'retry'>;
 /** Retries without waiting. */
 export const hasty = { attempts: 4, baseMs: 0, capMs: 0 };
 
-/** Runs a test with a client that hardly waits; `notices` are its retries. */
-export async function withClient(
-  options: Partial<ClientOptions> & { readonly baseUrl: string },
-  test: (client: ServiceClient, notices: readonly RetryEvent[]) => Promise<void>,
-): Promise<void> {
+/** Opens a client for one test that hardly waits. @returns The client, and its retries so far. */
+export function clientOf(options: Partial<ClientOptions> & { readonly baseUrl: string }): readonly [ServiceClient, readonly RetryEvent[]] {
   const notices: RetryEvent[] = [];
-  const client = createClient({
-    auth: { rest_api_key: oddKey },
-    retry: hasty,
-    watch: { retry: (notice) => void notices.push(notice) },
-    ...options,
-  });
-  try {
-    await test(client, notices);
-  } finally {
-    await client.close();
-  }
+  const watch = { retry: (notice: RetryEvent) => void notices.push(notice) };
+  return [closeAfter(createClient({ auth: { rest_api_key: oddKey }, retry: hasty, watch, ...options })), notices];
 }
 
-/** Runs a test with such a client of a server with the given handler. */
-export function withClientOf(
-  handler: Handler,
-  options: Partial<ClientOptions>,
-  test: (client: ServiceClient, seen: { readonly requests: readonly URL[]; readonly notices: readonly RetryEvent[] }) => Promise<void>,
-): Promise<void> {
-  return withServer(handler, ({ url, requests }) =>
-    withClient({ baseUrl: url, ...options }, (client, notices) => test(client, { requests, notices })),
-  );
+/** Opens such a client of a server with the given handler. */
+export async function clientFor(handler: Handler, options: Partial<ClientOptions> = {}) {
+  const { url, requests } = await ownServer(handler);
+  const [client, notices] = clientOf({ baseUrl: url, ...options });
+  return [client, { requests, notices }] as const;
 }
 
 /** Returns the error with which reading the first page of leads fails. */
@@ -161,24 +140,13 @@ export async function failureOf(client: ServiceClient): Promise<SourceError> {
   return outcome;
 }
 
-/** The result of a failed read of the first page of leads. */
-interface FailedRead {
-  readonly error: SourceError;
-  readonly requests: number;
-  readonly notices: readonly RetryEvent[];
-}
-
 /** Reads leads from a server with the given handler, and expects a failure that reveals no credential. */
-export async function failedRead(handler: Handler, options: Partial<ClientOptions> = {}): Promise<FailedRead> {
-  let read: FailedRead | undefined;
-  await withClientOf(handler, options, async (client, { requests, notices }) => {
-    const error = await failureOf(client);
-    expectDiscreet(error);
-    for (const notice of notices) expectDiscreet(notice);
-    read = { error, requests: requests.length, notices };
-  });
-  if (!read) throw new Error('no failure');
-  return read;
+export async function failedRead(handler: Handler, options: Partial<ClientOptions> = {}) {
+  const [client, { requests, notices }] = await clientFor(handler, options);
+  const error = await failureOf(client);
+  await client.close();
+  for (const each of [error, ...notices]) expectDiscreet(each);
+  return { error, requests: requests.length, notices };
 }
 
 /** Expects that no spelling of the odd key appears in an error or an event. */
@@ -199,4 +167,134 @@ export function expectDiscreet(error: object): void {
   ];
   for (const text of seen) for (const spelling of spellings) expect(text).not.toContain(spelling);
   expect(error).not.toHaveProperty('cause');
+}
+
+/** A record of a custom list. */
+export type Order = Readonly<Record<string, unknown>>;
+
+/** Makes orders 1 to `count`, including numbers, flags, nulls and records. */
+export const orders = (count: number): readonly Order[] =>
+  Array.from({ length: count }, (_, index) => ({
+    no: index + 1,
+    total: (index * 1.25).toFixed(2) === '0.00' ? 0 : index * 1.25,
+    paid: index % 2 === 0,
+    email: index % 3 === 0 ? null : `o${index + 1}@example.com`,
+    address: { city: `City ${index % 7}`, geo: { lat: index / 8 } },
+    tags: [`t${index % 3}`, 'all'],
+  }));
+
+/** A page of a list, and the total number of rows. */
+interface Sent {
+  readonly rows: readonly Order[];
+  /** Position of the first row. */
+  readonly from: number;
+  readonly total: number;
+}
+
+/** Returns the rows from a position on, as many as a parameter requests, at most `cap`. */
+export function slice(rows: readonly Order[], url: URL, from: number, param = 'limit', cap = 100): Sent {
+  const size = Math.min(Number(url.searchParams.get(param) ?? 10), cap);
+  return { rows: rows.slice(from, from + size), from, total: rows.length };
+}
+
+export function send(response: ServerResponse, body: unknown, headers: Readonly<Record<string, string>> = {}, status = 200): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+/** Whether rows follow a page. */
+export const isMore = ({ rows, from, total }: Sent): boolean => from + rows.length < total;
+
+/** Serves rows by cursor: `{ data: { items }, paging: { next } }`; a cursor contains only where to continue. */
+export const byCursor =
+  (rows: readonly Order[]): Handler =>
+  (response, url) => {
+    const cursor = url.searchParams.get('cursor');
+    const sent = slice(rows, url, cursor === null ? 0 : Number(Buffer.from(cursor, 'base64url').toString()));
+    const next = Buffer.from(String(sent.from + sent.rows.length)).toString('base64url');
+    send(response, { data: { items: sent.rows }, paging: isMore(sent) ? { next } : {} });
+  };
+
+/** Serves rows by a `Link` header; the URL of the next page is built as by GitHub and Shopify. */
+export const byLink =
+  (rows: readonly Order[], link: (next: URL) => string = (next) => next.href): Handler =>
+  (response, url, _attempt, { headers }) => {
+    const sent = slice(rows, url, Number(url.searchParams.get('after') ?? 0));
+    const next = new URL(url.pathname + url.search, `http://${headers.host ?? ''}`);
+    next.searchParams.set('after', String(sent.from + sent.rows.length));
+    send(response, sent.rows, isMore(sent) ? { link: `<${link(next)}>; rel="next", </x?a=1,2>; rel="last"` } : {});
+  };
+
+/** Serves rows by offset: `{ items, total }`. */
+export const byOffset =
+  (rows: readonly Order[]): Handler =>
+  (response, url) => {
+    const sent = slice(rows, url, Number(url.searchParams.get('skip') ?? 0), 'top');
+    send(response, { items: sent.rows, total: sent.total });
+  };
+
+/** Serves rows by page number, from `first` on. */
+export const byPage =
+  (rows: readonly Order[], first: number): Handler =>
+  (response, url) => {
+    const size = Number(url.searchParams.get('size'));
+    const sent = slice(rows, url, (Number(url.searchParams.get('p')) - first) * size, 'size');
+    if (sent.from < 0) return send(response, { error: 'no such page' }, {}, 400);
+    return send(response, sent.rows);
+  };
+
+/** Makes every nth request fail, or cuts off its body. */
+export const flaky = (handler: Handler): Handler => {
+  let requests = 0;
+  return (response, ...asked) => {
+    requests += 1;
+    if (requests % 5 === 2) return send(response, { error: 'busy' }, { 'retry-after': '0' }, 503);
+    if (requests % 5 === 4) return (response.writeHead(200, { 'content-length': '5000' }).write('[{"no":'), void response.destroy());
+    handler(response, ...asked);
+  };
+};
+
+/** The declared fields of the orders. */
+const orderFields = `
+      no: text
+      total: decimal
+      paid: flag
+      email: { type: text, sensitivity: personal }
+      city: { type: text, at: /address/city }
+      lat: { type: decimal, at: /address/geo/lat }
+      tags: text`;
+
+/** Returns a pipeline file about a custom collection. */
+export function ownText(collection: string, rest = 'from: orders\nto: [{ ndjson: { path: orders.ndjson, types: typed } }]'): string {
+  return `name: own
+service:
+  base_url: \${LEADSTREAM_BASE_URL}
+  auth: { rest_api_key: "\${LEADSTREAM_REST_API_KEY}" }
+  limit: 10
+  end_wait: 1ms
+  retry: { base: 1ms, cap: 2ms }
+collections:
+  orders:
+${collection}
+    fields:${orderFields}
+${rest}
+`;
+}
+
+export const ownKey = 'k+e y/%&é"7f3a9c';
+
+/** Returns the environment of a run against a server. */
+export const ownEnv = ({ url }: Pick<OddServer, 'url'>, path = '/v2') => ({
+  LEADSTREAM_BASE_URL: url + path,
+  LEADSTREAM_REST_API_KEY: ownKey,
+});
+
+/** Runs a pipeline file against a server. */
+export async function runOwn(
+  server: OddServer,
+  text: string,
+  folder: string,
+  { set, path, ...options }: RunOptions & { readonly set?: Readonly<Record<string, string>>; readonly path?: string } = {},
+) {
+  const pipeline = await loadPipeline({ text, file: 'p.yaml' }, { env: ownEnv(server, path), baseDir: folder, ...(set ? { set } : {}) });
+  return runPipeline(pipeline, { stateDir: `${await temporaryFolder()}/state`, ...options });
 }

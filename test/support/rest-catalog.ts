@@ -1,6 +1,5 @@
 import { parseExact, stringifyExact } from '../../src/json/index.js';
-import type { Handler } from './odd-server.js';
-import { ownServer } from './own-server.js';
+import { ownServer, type Handler } from './odd-server.js';
 
 export interface CatalogRequest {
   /** As `GET namespaces/a`, without the version and the prefix of the catalog. */

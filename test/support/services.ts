@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { loadPipeline, type Pipeline } from '../../src/plan/index.js';
 import { runPipeline, type RunOptions } from '../../src/run/index.js';
 import { generate, openDirectory, type RunningService, type DataSource } from '../../src/service/index.js';
+import { closeAfter } from './closing.js';
 import { startMisbehaving, type Misbehaviour, type MisbehavingService } from './misbehaviour.js';
 import { folderWith, temporaryFolder } from './temporary.js';
 
@@ -20,12 +21,6 @@ export interface LoggedService extends MisbehavingService {
   /** Waits until the answered requests satisfy a condition. */
   until(wanted: (requests: readonly string[]) => boolean): Promise<void>;
 }
-
-const running: RunningService[] = [];
-
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((service) => service.close()));
-});
 
 /** Starts a service for one test, by default with 1,200 generated leads. */
 export async function service(
@@ -44,7 +39,7 @@ export async function service(
     },
     ...options,
   });
-  running.push(started);
+  closeAfter(started);
   const env = { LEADSTREAM_BASE_URL: started.url, LEADSTREAM_REST_API_KEY: testKey };
   const until: LoggedService['until'] = async (wanted) => {
     while (!wanted(requests)) await once(answers, 'answered');

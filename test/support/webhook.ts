@@ -1,15 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-
-const servers: Server[] = [];
-
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.close();
-    server.closeAllConnections();
-  }
-});
+import { listening } from './closing.js';
 
 /** The path of a webhook, which is its credential. */
 export const token = 'T-7f3a9c0d/B-51e2/hook-token-0123456789';
@@ -44,10 +34,7 @@ export async function webhook(answers: readonly (number | 'hang' | 'cut')[] = [2
       response.end('thank you');
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  servers.push(server);
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(server);
   const protocol = 'setSecureContext' in server ? 'https' : 'http';
   return { told, port, url: `${protocol}://127.0.0.1:${port}/${token}` };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type * as Leadstream from '../../src/index.js';
 import { start } from '../support/cli.js';
-import { json, startServer } from '../support/odd-server.js';
+import { json, ownServer } from '../support/odd-server.js';
 import { temporaryFolder } from '../support/temporary.js';
 
 /** What a process has loaded: counted, since seconds depend on the machine. */
@@ -52,7 +52,7 @@ test('importing the library loads a few files and RxJS', async () => {
 });
 
 test('a program that reads rows loads neither schemas nor engines, expressions or servers', async () => {
-  const server = await startServer(json([{ id: '1' }]));
+  const server = await ownServer(json([{ id: '1' }]));
   const reading = `
     const { connect } = await import('${pathToFileURL('dist/leadstream.js').href}');
     const service = connect({ baseUrl: '${server.url}', auth: { rest_api_key: 'key-of-the-test' }, endWaitMs: 1 });

@@ -1,12 +1,10 @@
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:https';
+import { createServer } from 'node:https';
 import { join } from 'node:path';
+import { listening } from '../../support/closing.js';
 import { certificate, certifiedKey, expiredCertificate } from '../../support/certificates.js';
 import { startCli, type Finished } from '../../support/cli.js';
 import { temporaryFolder } from '../../support/temporary.js';
-
-const servers: Server[] = [];
 
 interface Case {
   readonly cert: string;
@@ -21,23 +19,12 @@ async function fetched({ cert, host, known }: Case): Promise<Finished> {
   const file = join(cwd, 'ca.pem');
   await writeFile(file, cert);
   const server = createServer({ key: certifiedKey, cert }, (_request, response) => response.end('[{"uid":"5"}]'));
-  servers.push(server);
-  server.listen(0);
-  await once(server, 'listening');
-  const address = server.address();
-  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const port = await listening(server, null);
   const env = { LEADSTREAM_BASE_URL: `https://${host}:${port}`, LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
   return startCli(['fetch', 'users', '5', '--quiet'], { cwd, env: known ? { ...env, NODE_EXTRA_CA_CERTS: file } : env }).finished;
 }
 
 describe('a certificate is', () => {
-  afterEach(() => {
-    for (const server of servers.splice(0)) {
-      server.close();
-      server.closeAllConnections();
-    }
-  });
-
   test.each([
     ['that nobody here knows', { cert: certificate, host: 'localhost', known: false }, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
     ['of another host', { cert: certificate, host: '127.0.0.1', known: true }, 'ERR_TLS_CERT_ALTNAME_INVALID'],

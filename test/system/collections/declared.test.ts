@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { loadPipeline, loadPipelines } from '../../../src/plan/index.js';
-import { ownEnv, ownText } from '../../support/own-server.js';
+import { ownEnv, ownText } from '../../support/odd-server.js';
 
 const right = `    path: /orders
     key: [no]

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { loadPipeline } from '../../../src/plan/index.js';
 import { runPipeline } from '../../../src/run/index.js';
-import { byLink, orders, ownKey, ownServer, ownText } from '../../support/own-server.js';
-import { expectDiscreet } from '../../support/odd-server.js';
+import { byLink, orders, ownKey, ownServer, ownText, expectDiscreet } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const declared = '    path: /orders\n    key: [no]\n    undeclared: drop\n    paging: { scheme: link, limit: per_page }';

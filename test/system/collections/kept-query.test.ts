@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Handler } from '../../support/odd-server.js';
-import { byCursor, byLink, orders, ownServer, ownText, runOwn, send } from '../../support/own-server.js';
+import { byCursor, byLink, orders, ownServer, ownText, runOwn, send, type Handler } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const to = 'to: [{ ndjson: { path: orders.ndjson } }]';

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
-import { json } from '../../support/odd-server.js';
-import { byOffset, byPage, orders, ownServer, ownText, runOwn, send, slice } from '../../support/own-server.js';
+import { json, byOffset, byPage, orders, ownServer, ownText, runOwn, send, slice } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const paths = (server: { readonly requests: readonly URL[] }) =>

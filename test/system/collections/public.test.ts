@@ -10,8 +10,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
-import type { Handler } from '../../support/odd-server.js';
-import { ownServer, send } from '../../support/own-server.js';
+import { ownServer, send, type Handler } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const token = 'ghp_token-7f3a9c';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { connect, defineCollection } from '../../../src/leadstream.js';
 import { duckdb } from '../../support/duckdb.js';
-import { ownKey, ownServer, ownText, runOwn } from '../../support/own-server.js';
+import { ownKey, ownServer, ownText, runOwn } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const list = '    path: /orders\n    key: [no]\n    paging: { scheme: none }';

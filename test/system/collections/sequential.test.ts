@@ -4,8 +4,20 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
-import type { Handler } from '../../support/odd-server.js';
-import { byCursor, byLink, flaky, orders, ownKey, ownServer, ownText, runOwn, send, slice, type Order } from '../../support/own-server.js';
+import {
+  byCursor,
+  byLink,
+  flaky,
+  orders,
+  ownKey,
+  ownServer,
+  ownText,
+  runOwn,
+  send,
+  slice,
+  type Handler,
+  type Order,
+} from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const cursor = `    path: /orders

@@ -6,7 +6,7 @@ import { loadCollections } from '../../../src/index.js';
 import { openDirectory, startService } from '../../../src/service/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
-import { orders, ownEnv, ownKey, ownText, runOwn } from '../../support/own-server.js';
+import { orders, ownEnv, ownKey, ownText, runOwn } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const declared = `    path: /shop/orders

@@ -5,7 +5,7 @@ import { diagnoseService, type Diagnosis } from '../../../src/doctor/index.js';
 import { generate } from '../../../src/service/index.js';
 import { cli } from '../../support/cli.js';
 import type { Misbehaviour, Quirks } from '../../support/misbehaviour.js';
-import { answer, json, withServer, type Handler } from '../../support/odd-server.js';
+import { answer, json, ownServer, type Handler } from '../../support/odd-server.js';
 import { service, serviceOf, testKey } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
@@ -68,11 +68,10 @@ test.each([600, 30])('measures pages that have %i rows whatever is asked for', a
     const page = Number(searchParams.get('page') ?? 1);
     json(id === undefined ? leads.slice((page - 1) * size, page * size) : leads.filter(({ lead_id }) => lead_id === id))(...asked);
   };
-  await withServer(handler, async ({ url }) => {
-    const { told, diagnosis } = await found({ LEADSTREAM_BASE_URL: url, LEADSTREAM_REST_API_KEY: testKey }, '--collection', 'leads');
-    expect(told['limit']).toContain(size > 500 ? 'note: limit has no effect: a page has 600 rows' : 'note: 30 is the cap');
-    expect(diagnosis.block).toContain(`  limit: ${Math.min(size, 500)}\n`);
-  });
+  const { url } = await ownServer(handler);
+  const { told, diagnosis } = await found({ LEADSTREAM_BASE_URL: url, LEADSTREAM_REST_API_KEY: testKey }, '--collection', 'leads');
+  expect(told['limit']).toContain(size > 500 ? 'note: limit has no effect: a page has 600 rows' : 'note: 30 is the cap');
+  expect(diagnosis.block).toContain(`  limit: ${Math.min(size, 500)}\n`);
 });
 
 test('shows what it requested, without credentials, identifiers and personal data, and gives a block to paste', async () => {
@@ -149,10 +148,9 @@ test.each([1, 2, 5])('does not guess about a list of %i rows', async (leads) => 
 test('notices a list that changes, and a service that checks no key', async () => {
   const changing = await service(source, { drift: { every: 1, changes: ['insert-head'], most: 60 } });
   expect((await found(changing.env, '--collection', 'leads')).told['order']).toContain('note: ');
-  await withServer(json([{ lead_id: '1' }]), async ({ url }) => {
-    const { told } = await found({ LEADSTREAM_BASE_URL: url, LEADSTREAM_REST_API_KEY: testKey });
-    expect(told['credentials']).toBe('note: rest_api_key works; a wrong key works, too: the service does not check credentials here');
-  });
+  const { url } = await ownServer(json([{ lead_id: '1' }]));
+  const { told } = await found({ LEADSTREAM_BASE_URL: url, LEADSTREAM_REST_API_KEY: testKey });
+  expect(told['credentials']).toBe('note: rest_api_key works; a wrong key works, too: the service does not check credentials here');
 });
 
 test('gives up on a service without an answer, and redacts a key that an answer contains', async () => {
@@ -161,10 +159,9 @@ test('gives up on a service without an answer, and redacts a key that an answer 
     /no connection \(ECONNREFUSED 127.0.0.1:9\).*; check the network, and that base_url is everything before \/api$/,
   );
   expect(silent.diagnosis.requests).toBe(3);
-  await withServer(answer(200, JSON.stringify({ [testKey]: 'x' })), async ({ url }) => {
-    const { stdout, stderr } = await found({ LEADSTREAM_BASE_URL: url, LEADSTREAM_REST_API_KEY: testKey });
-    expect(stdout + stderr).not.toContain(testKey);
-  });
+  const { url } = await ownServer(answer(200, JSON.stringify({ [testKey]: 'x' })));
+  const { stdout, stderr } = await found({ LEADSTREAM_BASE_URL: url, LEADSTREAM_REST_API_KEY: testKey });
+  expect(stdout + stderr).not.toContain(testKey);
 });
 
 test('sends no more than 60 requests, one at a time and at its pace', async () => {

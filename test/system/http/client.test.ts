@@ -1,85 +1,68 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
-import { createClient, type ClientOptions, type ServiceClient } from '../../../src/source/fetch/client.js';
+import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
 import type { Credentials } from '../../../src/http/index.js';
-import { generate, startService, type RunningService, type RequestEntry } from '../../../src/service/index.js';
-import { answer, inTurn, json, list, oddKey, withClient, withClientOf, withServer, type Handler } from '../../support/odd-server.js';
+import { generate, startService, type RequestEntry } from '../../../src/service/index.js';
+import { closeAfter } from '../../support/closing.js';
+import { answer, inTurn, json, list, oddKey, ownServer, clientOf, clientFor, type Handler } from '../../support/odd-server.js';
 
 const account = { uid: '7', key: 'pair key', restApiKey: oddKey };
 const source = generate({ leads: 70, bridges: 5, links: 40, users: 6, seed: 3 });
 
-async function withService(test: (service: RunningService, log: readonly RequestEntry[]) => Promise<void>): Promise<void> {
+/** A service for one test, and what it was asked. */
+async function served() {
   const log: RequestEntry[] = [];
-  const service = await startService({ source, accounts: [account], onRequest: (entry) => log.push(entry) });
-  try {
-    await test(service, log);
-  } finally {
-    await service.close();
-  }
-}
-
-/** Runs a test with a client of that service. */
-function withServiceClient(
-  options: Partial<ClientOptions>,
-  test: (client: ServiceClient, log: readonly RequestEntry[]) => Promise<void>,
-): Promise<void> {
-  return withService(({ url }, log) => withClient({ baseUrl: url, ...options }, (client) => test(client, log)));
+  const { url: baseUrl } = closeAfter(await startService({ source, accounts: [account], onRequest: (entry) => log.push(entry) }));
+  return { baseUrl, log };
 }
 
 describe('list', () => {
   test('asks for 30 rows a page by itself and for the limit that is set', async () => {
-    await withService(async ({ url }, log) => {
-      await withClient({ baseUrl: url }, (client) => lastValueFrom(list(client.reader(collections.leads), 3)).then(() => {}));
-      await withClient({ baseUrl: url, limit: 20 }, (client) => lastValueFrom(list(client.reader(collections.leads), 2)).then(() => {}));
-      expect(log.map(({ page, limit }) => [page, limit])).toEqual([
-        [3, 30],
-        [2, 20],
-      ]);
-    });
+    const { baseUrl, log } = await served();
+    for (const [page, options] of [[3], [2, { limit: 20 }]] as const) {
+      const [client] = clientOf({ baseUrl, ...options });
+      await lastValueFrom(list(client.reader(collections.leads), page));
+    }
+    expect(log.map(({ page, limit }) => [page, limit])).toEqual([
+      [3, 30],
+      [2, 20],
+    ]);
   });
 
   test('sends no page parameters for links, whose list has no pages', async () => {
-    await withClientOf(json([]), {}, async (client, { requests }) => {
-      await lastValueFrom(list(client.reader(collections.links), 1));
-      expect([...(requests[0]?.searchParams.keys() ?? [])]).toEqual(['rest_api_key']);
-    });
+    const [client, { requests }] = await clientFor(json([]));
+    await lastValueFrom(list(client.reader(collections.links), 1));
+    expect([...(requests[0]?.searchParams.keys() ?? [])]).toEqual(['rest_api_key']);
   });
 
   test.each(['', '/', '///'])('reads below a base URL with a path that ends in "%s"', async (end) => {
-    await withServer(json([]), async ({ url, requests }) => {
-      await withClient({ baseUrl: `${url}/v1/data${end}` }, async (client) => {
-        await lastValueFrom(list(client.reader(collections.users), 1));
-        expect(requests[0]?.pathname).toBe('/v1/data/api/users');
-      });
-    });
+    const { url, requests } = await ownServer(json([]));
+    const [client] = clientOf({ baseUrl: `${url}/v1/data${end}` });
+    await lastValueFrom(list(client.reader(collections.users), 1));
+    expect(requests[0]?.pathname).toBe('/v1/data/api/users');
   });
 });
 
 describe('find', () => {
   const found = async (body: Handler) => {
-    let result: readonly unknown[] | undefined;
-    await withClientOf(body, {}, async (client) => {
-      result = await lastValueFrom(client.reader(collections.users).find('5'));
-    });
-    return result;
+    const [client] = await clientFor(body);
+    return lastValueFrom(client.reader(collections.users).find('5'));
   };
   const user = { uid: '5', email: 'a@b.c', affid: '1' };
 
   test('reads the record of an identifier', async () => {
-    await withServiceClient({}, async (client) => {
-      const [lead] = await lastValueFrom(list(client.reader(collections.leads), 1));
-      expect(await lastValueFrom(client.reader(collections.leads).find(lead?.lead_id ?? ''))).toEqual([lead]);
-    });
+    const [client] = clientOf({ baseUrl: (await served()).baseUrl });
+    const [lead] = await lastValueFrom(list(client.reader(collections.leads), 1));
+    expect(await lastValueFrom(client.reader(collections.leads).find(lead?.lead_id ?? ''))).toEqual([lead]);
   });
 
   test('reads all entries of an area code', async () => {
-    await withServiceClient({ limit: 1 }, async (client) => {
-      const [entry] = await lastValueFrom(list(client.reader(collections.areacodes), 1));
-      const entries = await lastValueFrom(client.reader(collections.areacodes).find(entry?.area_code ?? ''));
-      expect(entries.length).toBeGreaterThan(1);
-      expect(new Set(entries.map(({ area_code }) => area_code))).toEqual(new Set([entry?.area_code]));
-    });
+    const [client] = clientOf({ baseUrl: (await served()).baseUrl, limit: 1 });
+    const [entry] = await lastValueFrom(list(client.reader(collections.areacodes), 1));
+    const entries = await lastValueFrom(client.reader(collections.areacodes).find(entry?.area_code ?? ''));
+    expect(entries.length).toBeGreaterThan(1);
+    expect(new Set(entries.map(({ area_code }) => area_code))).toEqual(new Set([entry?.area_code]));
   });
 
   test('takes an array of one', async () => expect(await found(json([user]))).toEqual([user]));
@@ -102,20 +85,19 @@ describe('find', () => {
   });
 
   test.each(['', '.', '..', '...', '\ud800'])('never sends the identifier %j', async (id) => {
-    await withServiceClient({}, async (client, log) => {
-      await expect(lastValueFrom(client.reader(collections.leads).find(id))).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED' });
-      expect(log).toEqual([]);
-    });
+    const { baseUrl, log } = await served();
+    const [client] = clientOf({ baseUrl });
+    await expect(lastValueFrom(client.reader(collections.leads).find(id))).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED' });
+    expect(log).toEqual([]);
   });
 
   test.each(['a/b', 'ü', '%2e', '%2e%2e', '../users', 'a?b#c', 'a b+c', '..\\', '😀'])(
     'sends %j as one segment of the path',
     async (id) => {
-      await withServiceClient({}, async (client, log) => {
-        expect(await lastValueFrom(client.reader(collections.leads).find(id))).toEqual([]);
-        expect(log.map((entry) => entry.id)).toEqual([id]);
-        expect(log[0]?.collection).toBe('leads');
-      });
+      const { baseUrl, log } = await served();
+      const [client] = clientOf({ baseUrl });
+      expect(await lastValueFrom(client.reader(collections.leads).find(id))).toEqual([]);
+      expect(log).toMatchObject([{ id, collection: 'leads' }]);
     },
   );
 });
@@ -131,27 +113,24 @@ describe('the two paths of area codes', () => {
     );
 
   test('falls back to the singular on 404 and remembers it', async () => {
-    await withClientOf(singular, {}, async (client, { requests }) => {
-      for (const page of [1, 2]) expect(await lastValueFrom(list(client.reader(collections.areacodes), page))).toMatchObject([entry]);
-      expect(await lastValueFrom(client.reader(collections.areacodes).find('212'))).toMatchObject([entry]);
-      const paths = requests.map(({ pathname }) => pathname);
-      expect(paths).toEqual(['/api/areacodes', '/api/areacode', '/api/areacode', '/api/areacode/212']);
-    });
+    const [client, { requests }] = await clientFor(singular);
+    for (const page of [1, 2]) expect(await lastValueFrom(list(client.reader(collections.areacodes), page))).toMatchObject([entry]);
+    expect(await lastValueFrom(client.reader(collections.areacodes).find('212'))).toMatchObject([entry]);
+    const paths = requests.map(({ pathname }) => pathname);
+    expect(paths).toEqual(['/api/areacodes', '/api/areacode', '/api/areacode', '/api/areacode/212']);
   });
 
   test('stays with the plural once it answered', async () => {
-    await withClientOf(inTurn(json([entry]), answer(404)), {}, async (client, { requests }) => {
-      await lastValueFrom(list(client.reader(collections.areacodes), 1));
-      expect(await lastValueFrom(client.reader(collections.areacodes).find('999'))).toEqual([]);
-      expect(requests.map(({ pathname }) => pathname)).toEqual(['/api/areacodes', '/api/areacodes/999']);
-    });
+    const [client, { requests }] = await clientFor(inTurn(json([entry]), answer(404)));
+    await lastValueFrom(list(client.reader(collections.areacodes), 1));
+    expect(await lastValueFrom(client.reader(collections.areacodes).find('999'))).toEqual([]);
+    expect(requests.map(({ pathname }) => pathname)).toEqual(['/api/areacodes', '/api/areacodes/999']);
   });
 
   test('refuses the list when neither path is there', async () => {
-    await withClientOf(answer(404), {}, async (client) => {
-      const listed = lastValueFrom(list(client.reader(collections.areacodes), 1));
-      await expect(listed).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED', status: 404, kind: 'permanent' });
-    });
+    const [client] = await clientFor(answer(404));
+    const listed = lastValueFrom(list(client.reader(collections.areacodes), 1));
+    await expect(listed).rejects.toMatchObject({ code: 'E_SOURCE_REFUSED', status: 404, kind: 'permanent' });
   });
 });
 
@@ -183,12 +162,11 @@ describe('options', () => {
 
 test('a client whose thread cannot be there, as beside TypeScript source, says so once and reads all the same', async () => {
   const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
-  await withServer(json([{ lead_id: '1' }]), async ({ url }) => {
-    for (let times = 0; times < 2; times += 1)
-      await withClient({ baseUrl: url, threads: 1 }, async (client) => {
-        expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toHaveLength(1);
-      });
-  });
+  const { url } = await ownServer(json([{ lead_id: '1' }]));
+  for (let times = 0; times < 2; times += 1) {
+    const [client] = clientOf({ baseUrl: url, threads: 1 });
+    expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toHaveLength(1);
+  }
   expect(warn.mock.calls).toEqual([
     [expect.stringContaining('threads: 1 needs the file fetching-worker.cjs'), { type: 'LeadstreamThreadWarning', code: 'W_THREADS' }],
   ]);

@@ -11,11 +11,11 @@ import {
   inTurn,
   json,
   oddKey,
-  withClient,
-  withClientOf,
-  withServer,
-  type Handler,
   list,
+  ownServer,
+  clientOf,
+  clientFor,
+  type Handler,
 } from '../../support/odd-server.js';
 
 const attempts = 4;
@@ -31,10 +31,9 @@ describe('transient failures', () => {
   });
 
   test('reads the page when a later attempt succeeds', async () => {
-    await withClientOf(inTurn(answer(503), answer(500), json([{ lead_id: '1' }])), {}, async (client, { requests }) => {
-      expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toMatchObject([{ lead_id: '1' }]);
-      expect(requests).toHaveLength(3);
-    });
+    const [client, { requests }] = await clientFor(inTurn(answer(503), answer(500), json([{ lead_id: '1' }])), {});
+    expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toMatchObject([{ lead_id: '1' }]);
+    expect(requests).toHaveLength(3);
   });
 
   const cut: [string, Handler][] = [
@@ -57,10 +56,9 @@ describe('transient failures', () => {
       response.writeHead(200).write('[');
       setTimeout(() => response.end(']'), 500);
     };
-    await withClientOf(slowBody, { timeoutMs: 450 }, async (client, { requests }) => {
-      expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toEqual([]);
-      expect(requests).toHaveLength(1);
-    });
+    const [client, { requests }] = await clientFor(slowBody, { timeoutMs: 450 });
+    expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toEqual([]);
+    expect(requests).toHaveLength(1);
   });
 });
 
@@ -87,9 +85,8 @@ describe('suspect answers', () => {
   });
 
   test('takes JSON with a byte order mark', async () => {
-    await withClientOf(answer(200, '\ufeff[]'), {}, async (client) => {
-      expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toEqual([]);
-    });
+    const [client] = await clientFor(answer(200, '\ufeff[]'), {});
+    expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toEqual([]);
   });
 });
 
@@ -112,9 +109,8 @@ describe('the encoding of an answer', () => {
     ['deflate , identity,br', brotliCompressSync(deflateRawSync(rows))],
     ['gzip', Buffer.alloc(0)],
   ])('is undone: %s', async (encoding, body) => {
-    await withClientOf(answer(body.length > 0 ? 200 : 404, body, { 'content-encoding': encoding }), {}, async (client) => {
-      expect(await lastValueFrom(client.reader(collections.leads).find('1'))).toHaveLength(body.length === 0 || body === stored ? 0 : 50);
-    });
+    const [client] = await clientFor(answer(body.length > 0 ? 200 : 404, body, { 'content-encoding': encoding }), {});
+    expect(await lastValueFrom(client.reader(collections.leads).find('1'))).toHaveLength(body.length === 0 || body === stored ? 0 : 50);
   });
 
   test.each([
@@ -148,9 +144,8 @@ describe('a status that is not 200', () => {
   });
 
   test.each([206, 203])('has no single record (HTTP %d)', async (status) => {
-    await withClientOf(answer(status, rows), {}, async (client) => {
-      await expect(lastValueFrom(client.reader(collections.leads).find('1'))).rejects.toMatchObject({ code: 'E_SOURCE_ANSWER', status });
-    });
+    const [client] = await clientFor(answer(status, rows), {});
+    await expect(lastValueFrom(client.reader(collections.leads).find('1'))).rejects.toMatchObject({ code: 'E_SOURCE_ANSWER', status });
   });
 });
 
@@ -179,14 +174,12 @@ describe('permanent failures', () => {
   });
 
   test.each([301, 303, 308])('follows no redirect (HTTP %d): the other host never gets the query', async (status) => {
-    await withServer(json([]), async (other) => {
-      const redirect: Handler = (response, url) =>
-        response.writeHead(status, { location: `${other.url}${url.pathname}${url.search}` }).end();
-      const { error, requests } = await failedRead(redirect);
-      expect(error).toMatchObject({ code: 'E_SOURCE_REFUSED', kind: 'permanent', status });
-      expect(requests).toBe(1);
-      expect(other.requests).toEqual([]);
-    });
+    const other = await ownServer(json([]));
+    const redirect: Handler = (response, url) => response.writeHead(status, { location: `${other.url}${url.pathname}${url.search}` }).end();
+    const { error, requests } = await failedRead(redirect);
+    expect(error).toMatchObject({ code: 'E_SOURCE_REFUSED', kind: 'permanent', status });
+    expect(requests).toBe(1);
+    expect(other.requests).toEqual([]);
   });
 });
 
@@ -198,14 +191,12 @@ describe('a failure of the network names the code of the system and the host, an
     ['no response in time', 'ETIMEDOUT', /no response in time \((?:request|response)\)/, () => {}],
   ];
   test.each(cases)('%s', async (_what, systemCode, message, handler) => {
-    await withServer(typeof handler === 'string' ? answer(200) : handler, async ({ url }) => {
-      const baseUrl = typeof handler === 'string' ? handler : url;
-      await withClient({ baseUrl, timeoutMs: 300 }, async (client) => {
-        const error = await failureOf(client);
-        expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', systemCode, message: expect.stringMatching(message) });
-        expectDiscreet(error);
-      });
-    });
+    const { url } = await ownServer(typeof handler === 'string' ? answer(200) : handler);
+    const baseUrl = typeof handler === 'string' ? handler : url;
+    const [client] = clientOf({ baseUrl, timeoutMs: 300 });
+    const error = await failureOf(client);
+    expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', systemCode, message: expect.stringMatching(message) });
+    expectDiscreet(error);
   });
 });
 
@@ -213,9 +204,8 @@ describe('the size of an answer', () => {
   const body = (bytes: number): string => `[${' '.repeat(bytes - 2)}]`;
 
   test('may be exactly the largest', async () => {
-    await withClientOf(answer(200, body(1000)), { maxPageBytes: 1000 }, async (client) => {
-      expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toEqual([]);
-    });
+    const [client] = await clientFor(answer(200, body(1000)), { maxPageBytes: 1000 });
+    expect(await lastValueFrom(list(client.reader(collections.leads), 1))).toEqual([]);
   });
 
   test.each([

@@ -9,7 +9,7 @@ import { retryAfterMs } from '../../../src/http/transport.js';
 import { retryAttempts } from '../../../src/http/requests.js';
 import { SourceError } from '../../../src/core/errors.js';
 import { marbles } from '../../support/pages.js';
-import { answer, failedRead, inTurn, json, withClient, withServer, list } from '../../support/odd-server.js';
+import { answer, failedRead, inTurn, json, list, ownServer, clientOf } from '../../support/odd-server.js';
 
 const down = (retryAfter?: number) => new SourceError('E_SOURCE_UNAVAILABLE', 'transient', 'down', { retryAfterMs: retryAfter });
 
@@ -61,22 +61,20 @@ describe('backoff', () => {
 
 describe('unsubscribe', () => {
   test('during the backoff makes no more requests', async () => {
-    await withServer(answer(500), async ({ url, requests }) => {
-      const failed = new Subject<void>();
-      const options = {
-        baseUrl: url,
-        retry: { attempts: 5, baseMs: 20, capMs: 20 },
-        random: () => 1,
-        watch: { retry: () => failed.next() },
-      };
-      await withClient(options, async (client) => {
-        const subscription = list(client.reader(collections.leads), 1).subscribe();
-        await new Promise<void>((done) => failed.subscribe(() => done()));
-        subscription.unsubscribe();
-        await new Promise((done) => setTimeout(done, 60));
-        expect(requests).toHaveLength(1);
-      });
-    });
+    const { url, requests } = await ownServer(answer(500));
+    const failed = new Subject<void>();
+    const options = {
+      baseUrl: url,
+      retry: { attempts: 5, baseMs: 20, capMs: 20 },
+      random: () => 1,
+      watch: { retry: () => failed.next() },
+    };
+    const [client] = clientOf(options);
+    const subscription = list(client.reader(collections.leads), 1).subscribe();
+    await new Promise<void>((done) => failed.subscribe(() => done()));
+    subscription.unsubscribe();
+    await new Promise((done) => setTimeout(done, 60));
+    expect(requests).toHaveLength(1);
   });
 
   test('aborts the request in flight', async () => {
@@ -87,15 +85,13 @@ describe('unsubscribe', () => {
       closed = once(response, 'close');
       begun?.();
     };
-    await withServer(hang, async ({ url, aborted }) => {
-      await withClient({ baseUrl: url }, async (client) => {
-        const subscription = list(client.reader(collections.leads), 1).subscribe();
-        await arrived;
-        subscription.unsubscribe();
-        await closed;
-        expect(aborted()).toBe(1);
-      });
-    });
+    const { url, aborted } = await ownServer(hang);
+    const [client] = clientOf({ baseUrl: url });
+    const subscription = list(client.reader(collections.leads), 1).subscribe();
+    await arrived;
+    subscription.unsubscribe();
+    await closed;
+    expect(aborted()).toBe(1);
   });
 });
 
@@ -138,20 +134,18 @@ describe('pace', () => {
       order.push(url.searchParams.get('page') ?? '');
       json([])(response, url, attempt, request);
     });
-    await withServer(handler, async ({ url }) => {
-      const paused = new Subject<void>();
-      await withClient({ baseUrl: url, watch: { retry: () => paused.next() } }, async (client) => {
-        const reader = client.reader(collections.leads);
-        const first = new Promise<void>((done) => paused.subscribe(() => done()));
-        const one = lastValueFrom(list(reader, 1));
-        await first;
-        const two = lastValueFrom(list(reader, 2));
-        await new Promise((done) => setTimeout(done, 300));
-        expect(order).toEqual([]);
-        await Promise.all([one, two]);
-        expect(order.sort()).toEqual(['1', '2']);
-      });
-    });
+    const { url } = await ownServer(handler);
+    const paused = new Subject<void>();
+    const [client] = clientOf({ baseUrl: url, watch: { retry: () => paused.next() } });
+    const reader = client.reader(collections.leads);
+    const first = new Promise<void>((done) => paused.subscribe(() => done()));
+    const one = lastValueFrom(list(reader, 1));
+    await first;
+    const two = lastValueFrom(list(reader, 2));
+    await new Promise((done) => setTimeout(done, 300));
+    expect(order).toEqual([]);
+    await Promise.all([one, two]);
+    expect(order.sort()).toEqual(['1', '2']);
   });
 });
 

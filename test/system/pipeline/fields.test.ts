@@ -6,7 +6,7 @@ import { runPipeline } from '../../../src/run/index.js';
 import { lead, leads, pipelineFor, runIn, pipelineText, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { changing } from '../../support/changing.js';
 import { duckdb } from '../../support/duckdb.js';
-import { ownServer, send } from '../../support/own-server.js';
+import { ownServer, send } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** One table over several nights. */

@@ -5,7 +5,7 @@ import { summaryOf } from '../../../src/run/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { leads, runIn, pipelineText, service, serviceOf, type LoggedService } from '../../support/services.js';
 import { generate } from '../../../src/service/index.js';
-import { ownEnv, ownServer, send } from '../../support/own-server.js';
+import { ownEnv, ownServer, send } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const bridges = Array.from({ length: 300 }, (_, n) => ({ id: `b/${n} ü`, title: `title ${n}`, niche: `niche ${n % 3}` }));

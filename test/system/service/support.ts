@@ -1,3 +1,4 @@
+import { closeAfter } from '../../support/closing.js';
 import {
   generate,
   type GenerateOptions,
@@ -18,16 +19,9 @@ export function small(options: GenerateOptions = {}): GenerateOptions {
   return { leads: 1200, bridges: 40, links: 60, users: 50, seed: 7, ...options };
 }
 
-const running: RunningService[] = [];
-
-afterEach(() => Promise.all(running.splice(0).map((service) => service.close())));
-
 /** Starts a service for one test. */
-export async function served(options: Partial<StartOptions> = {}): Promise<RunningService> {
-  const service = await startService({ source: generate(small()), accounts: [account], ...options });
-  running.push(service);
-  return service;
-}
+export const served = async (options: Partial<StartOptions> = {}): Promise<RunningService> =>
+  closeAfter(await startService({ source: generate(small()), accounts: [account], ...options }));
 
 /** The rows at a path with its query, read with good credentials. */
 export async function rowsAt(service: RunningService, path: string): Promise<TextRow[]> {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { connect, type ConnectOptions } from '../../../src/index.js';
 import { start } from '../../support/cli.js';
-import { answer, json, oddKey, startServer, withServer, type Handler } from '../../support/odd-server.js';
+import { answer, json, oddKey, ownServer, type Handler } from '../../support/odd-server.js';
 import { until } from '../../support/until.js';
 
 const open = (baseUrl: string, options: Partial<ConnectOptions> = {}) =>
@@ -27,43 +27,40 @@ describe('closing a connection', () => {
     ['a list without pages', silent, (service) => service.links.pages$],
   ];
   test.each(ways)('ends %s with one error', async (_what, handler, read) => {
-    await withServer(handler, async ({ url, requests, aborted }) => {
-      const service = open(url, { retry: { baseMs: 60_000, capMs: 60_000 }, random: () => 1 });
-      const failed = failure(read(service));
-      await until(() => requests.length > 0);
-      const asked = requests.length;
-      await service.close();
-      expect(await failed).toMatchObject(closed(url));
-      if (handler === silent) await until(() => aborted() === asked);
-    });
+    const { url, requests, aborted } = await ownServer(handler);
+    const service = open(url, { retry: { baseMs: 60_000, capMs: 60_000 }, random: () => 1 });
+    const failed = failure(read(service));
+    await until(() => requests.length > 0);
+    const asked = requests.length;
+    await service.close();
+    expect(await failed).toMatchObject(closed(url));
+    if (handler === silent) await until(() => aborted() === asked);
   });
 
   test('ends a loop with it, behind the rows that had come', async () => {
-    await withServer(endless, async ({ url }) => {
-      const service = open(url, { window: 4 });
-      let rows = 0;
-      const loop = async () => {
-        for await (const _ of service.leads) if ((rows += 1) === 15) await service.close();
-      };
-      await expect(loop()).rejects.toMatchObject(closed(url));
-      expect(rows).toBeGreaterThanOrEqual(15);
-    });
+    const { url } = await ownServer(endless);
+    const service = open(url, { window: 4 });
+    let rows = 0;
+    const loop = async () => {
+      for await (const _ of service.leads) if ((rows += 1) === 15) await service.close();
+    };
+    await expect(loop()).rejects.toMatchObject(closed(url));
+    expect(rows).toBeGreaterThanOrEqual(15);
   });
 
   test('refuses what is subscribed later, without a request, and may be done twice', async () => {
-    await withServer(endless, async ({ url, requests }) => {
-      const service = open(url);
-      const pages$ = service.leads.pages$;
-      await Promise.all([service.close(), service.close()]);
-      await service.close();
-      expect(await failure(pages$)).toMatchObject(closed(url));
-      expect(await failure(from(service.leads.find('1')))).toMatchObject(closed(url));
-      expect(requests).toEqual([]);
-    });
+    const { url, requests } = await ownServer(endless);
+    const service = open(url);
+    const pages$ = service.leads.pages$;
+    await Promise.all([service.close(), service.close()]);
+    await service.close();
+    expect(await failure(pages$)).toMatchObject(closed(url));
+    expect(await failure(from(service.leads.find('1')))).toMatchObject(closed(url));
+    expect(requests).toEqual([]);
   });
 
   test('is over when the connections are', async () => {
-    const server = await startServer(json([]));
+    const server = await ownServer(json([]));
     const service = open(server.url, { endWaitMs: 1 });
     await lastValueFrom(service.links.pages$, { defaultValue: undefined });
     await service.close();
@@ -73,23 +70,21 @@ describe('closing a connection', () => {
   });
 
   test('is done at the end of a block by `await using`', async () => {
-    await withServer(endless, async ({ url }) => {
-      let left: Opened | undefined;
-      {
-        await using service = open(url);
-        left = service;
-      }
-      expect(await failure(left.leads.pages$)).toMatchObject(closed(url));
-    });
+    const { url } = await ownServer(endless);
+    let left: Opened | undefined;
+    {
+      await using service = open(url);
+      left = service;
+    }
+    expect(await failure(left.leads.pages$)).toMatchObject(closed(url));
   });
 
   test('is nothing for other connections to the same service', async () => {
-    await withServer(json([{ lead_id: '1' }]), async ({ url }) => {
-      const [one, other] = [open(url), open(url)];
-      await one.close();
-      expect(await other.leads.find('1')).toHaveLength(1);
-      await other.close();
-    });
+    const { url } = await ownServer(json([{ lead_id: '1' }]));
+    const [one, other] = [open(url), open(url)];
+    await one.close();
+    expect(await other.leads.find('1')).toHaveLength(1);
+    await other.close();
   });
 });
 

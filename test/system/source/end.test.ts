@@ -13,7 +13,7 @@ import { failure, type Responder } from '../../../src/service/answer.js';
 import { generate } from '../../../src/service/index.js';
 import type { Misbehaviour } from '../../support/misbehaviour.js';
 import { leads, runIn, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
-import { withServer, type Handler } from '../../support/odd-server.js';
+import { ownServer, type Handler } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -323,15 +323,14 @@ test.each([
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify(number < 1 ? [] : all.slice((page - 1) * size, page * size)));
   };
-  await withServer(pages, async ({ url, aborted }) => {
-    const connection = connect({ baseUrl: url, auth: { rest_api_key: testKey }, limit: 20, concurrency: 1, endWaitMs: 1, threads: 0 });
-    const reading = connection.users.rows$.subscribe();
-    await asked;
-    reading.unsubscribe();
-    await closed;
-    expect(aborted()).toBeGreaterThan(0);
-    await connection.close();
-  });
+  const { url, aborted } = await ownServer(pages);
+  const connection = connect({ baseUrl: url, auth: { rest_api_key: testKey }, limit: 20, concurrency: 1, endWaitMs: 1, threads: 0 });
+  const reading = connection.users.rows$.subscribe();
+  await asked;
+  reading.unsubscribe();
+  await closed;
+  expect(aborted()).toBeGreaterThan(0);
+  await connection.close();
 });
 
 describe('an empty list', () => {

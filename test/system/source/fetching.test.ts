@@ -16,8 +16,8 @@ import {
   json,
   oddKey,
   otherProtocols,
+  ownServer,
   startServer,
-  withServer,
   type Handler,
 } from '../../support/odd-server.js';
 import { until } from '../../support/until.js';
@@ -103,11 +103,10 @@ describe('the thread that fetches', () => {
 
   // Each has a thread of its own: what such a connection is by then is nothing for the next request.
   test.each(otherProtocols)('gives and tells of another protocol, %s, what this thread would', async (_what, handler) => {
-    await withServer(handler, async ({ url }) => {
-      const [here, thread] = [transport(url, 0), transport(url, 1)];
-      expect(await outcome(thread)).toEqual(await outcome(here));
-      await thread.close();
-    });
+    const { url } = await ownServer(handler);
+    const [here, thread] = [transport(url, 0), transport(url, 1)];
+    expect(await outcome(thread)).toEqual(await outcome(here));
+    await thread.close();
   });
 
   describe('with little time', () => {
@@ -148,13 +147,12 @@ describe('the thread that fetches', () => {
     ['odd', json([{ a: '1' }, { b: '2' }])],
     ['mixed', answer(200, '[{"a":1.10,"b":null,"c":[1, 2]},{"a":"x","b":"y","c":1e5}]')],
   ])('has looked through a %s answer', async (_what, handler) => {
-    await withServer(handler, async ({ url }) => {
-      const opened = transport(url, 1);
-      const { body, scanned }: ScannedAnswer = await lastValueFrom(opened.get(target));
-      await opened.close();
-      const own = scan(body);
-      expect(scanned).toEqual(own === undefined ? null : { ...own, bytes: new Uint8Array(own.bytes) });
-    });
+    const { url } = await ownServer(handler);
+    const opened = transport(url, 1);
+    const { body, scanned }: ScannedAnswer = await lastValueFrom(opened.get(target));
+    await opened.close();
+    const own = scan(body);
+    expect(scanned).toEqual(own === undefined ? null : { ...own, bytes: new Uint8Array(own.bytes) });
   });
 
   test('sends what it is told, several at a time, and mixes nothing up', async () => {
@@ -165,21 +163,20 @@ describe('the thread that fetches', () => {
         (Number(url.searchParams.get('page')) * 5) % 8,
       );
     };
-    await withServer(echo, async ({ url }) => {
-      const opened = transport(url, 1, { concurrency: 8 });
-      const pages = Array.from({ length: 40 }, (_, page) => String(page));
-      const answers = await Promise.all(
-        pages.map(async (page) => {
-          const { body } = await lastValueFrom(opened.get({ ...target, query: `page=${page}`, purpose: 'probe' }));
-          return Buffer.from(body).toString();
-        }),
-      );
-      await opened.close();
-      expect(answers.map((text) => new URLSearchParams(text.split(' ')[0]).get('page'))).toEqual(pages);
-      expect(
-        answers.every((text) => text.endsWith(' probe') && text.includes(new URLSearchParams({ k: oddKey }).toString().slice(2))),
-      ).toBe(true);
-    });
+    const { url } = await ownServer(echo);
+    const opened = transport(url, 1, { concurrency: 8 });
+    const pages = Array.from({ length: 40 }, (_, page) => String(page));
+    const answers = await Promise.all(
+      pages.map(async (page) => {
+        const { body } = await lastValueFrom(opened.get({ ...target, query: `page=${page}`, purpose: 'probe' }));
+        return Buffer.from(body).toString();
+      }),
+    );
+    await opened.close();
+    expect(answers.map((text) => new URLSearchParams(text.split(' ')[0]).get('page'))).toEqual(pages);
+    expect(answers.every((text) => text.endsWith(' probe') && text.includes(new URLSearchParams({ k: oddKey }).toString().slice(2)))).toBe(
+      true,
+    );
   });
 
   test('aborts a request that is left', async () => {
@@ -191,34 +188,32 @@ describe('the thread that fetches', () => {
       response.on('close', ended);
       began();
     };
-    await withServer(handler, async ({ url }) => {
-      const opened = transport(url, 1);
-      const subscription = opened.get(target).subscribe();
-      await beginning;
-      subscription.unsubscribe();
-      await closed;
-      await opened.close();
-    });
+    const { url } = await ownServer(handler);
+    const opened = transport(url, 1);
+    const subscription = opened.get(target).subscribe();
+    await beginning;
+    subscription.unsubscribe();
+    await closed;
+    await opened.close();
   });
 
   test('is told to have ended when it is closed in the middle, and begins anew', async () => {
     const handler: Handler = (response, _url, attempt) => {
       if (attempt > 1) response.end('[]');
     };
-    await withServer(handler, async ({ url, requests }) => {
-      const opened = transport(url, 1);
-      const read = lastValueFrom(opened.get(target));
-      await until(() => requests.length > 0);
-      const ended = { code: 'E_SOURCE_UNAVAILABLE', kind: 'permanent', message: expect.stringContaining('ended') };
-      await Promise.all([expect(read).rejects.toMatchObject(ended), opened.close()]);
-      expect(await lastValueFrom(opened.get(target))).toMatchObject({ status: 200 });
-      await opened.close();
-    });
+    const { url, requests } = await ownServer(handler);
+    const opened = transport(url, 1);
+    const read = lastValueFrom(opened.get(target));
+    await until(() => requests.length > 0);
+    const ended = { code: 'E_SOURCE_UNAVAILABLE', kind: 'permanent', message: expect.stringContaining('ended') };
+    await Promise.all([expect(read).rejects.toMatchObject(ended), opened.close()]);
+    expect(await lastValueFrom(opened.get(target))).toMatchObject({ status: 200 });
+    await opened.close();
   });
 
   test('ends when nothing was asked for a while, and begins anew', async () => {
-    await withServer(json([]), async ({ url }) => {
-      const script = `
+    const { url } = await ownServer(json([]));
+    const script = `
         import { subscribe } from 'node:diagnostics_channel';
         import { once } from 'node:events';
         import { lastValueFrom } from 'rxjs';
@@ -236,24 +231,22 @@ describe('the thread that fetches', () => {
         await opened.close();
         console.log(seen.join(' '));
       `;
-      const { code, stdout, stderr } = await start(process.execPath, ['--input-type=module', '--eval', script], { cwd: process.cwd() })
-        .finished;
-      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'begun ended begun ended\n', stderr: '' });
-    });
+    const { code, stdout, stderr } = await start(process.execPath, ['--input-type=module', '--eval', script], { cwd: process.cwd() })
+      .finished;
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'begun ended begun ended\n', stderr: '' });
   });
 
   test('keeps the process alive while somebody waits, and no longer', async () => {
     // As long as the process has nothing else to do, it would end within this time.
     const slow: Handler = (response) => setTimeout(() => response.end('[]'), 300);
-    await withServer(slow, async ({ url }) => {
-      const script = `
+    const { url } = await ownServer(slow);
+    const script = `
         import { openFetching } from '${built}';
         const opened = openFetching({ baseUrl: '${url}', query: {}, concurrency: 1, timeoutMs: 60000, maxPageBytes: 1000 }, 1);
         opened.get({ path: '/x', label: 'x' }).subscribe(({ status }) => console.log(status));
       `;
-      const { code, stdout, stderr } = await start(process.execPath, ['--input-type=module', '--eval', script], { cwd: process.cwd() })
-        .finished;
-      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '200\n', stderr: '' });
-    });
+    const { code, stdout, stderr } = await start(process.execPath, ['--input-type=module', '--eval', script], { cwd: process.cwd() })
+      .finished;
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '200\n', stderr: '' });
   });
 });

@@ -6,7 +6,7 @@ import { DiskObjects } from '../../../src/store/disk-objects.js';
 import { checkStore } from '../../../src/store/index.js';
 import { S3Objects } from '../../../src/store/s3.js';
 import { describeObjects, finished, forgetVariables, keepEnvironment, keysOf } from '../../contracts/objects.js';
-import { answer, endless, type Handler, inTurn, withServer } from '../../support/odd-server.js';
+import { answer, endless, inTurn, ownServer, type Handler } from '../../support/odd-server.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 describeObjects('a folder', async () => new DiskObjects(join(await temporaryFolder(), 'place')));
@@ -69,16 +69,15 @@ describe('a bucket that cannot be used', () => {
   test.each(answers)('because of %s is named, and nothing else of the answer', async (name, status, more, code, text) => {
     const body = `<?xml version="1.0"?><Error><Code>${name}</Code><Message>${secret}</Message>${more}</Error>`;
     const headers = status === 301 ? { 'x-amz-bucket-region': 'eu-north-1' } : {};
-    await withServer(answer(status, body, { 'content-type': 'application/xml', ...headers }), async ({ url }) => {
-      const store = new S3Objects('s3://bucket/place', { endpoint: url });
-      for (const work of [
-        () => store.read('key'),
-        () => store.create('key', ''),
-        () => store.replace('key', '', '"1"'),
-        () => checkStore(store),
-      ])
-        expect(await failureOf(work)).toMatchObject({ code, message: expect.stringContaining(text) });
-    });
+    const { url } = await ownServer(answer(status, body, { 'content-type': 'application/xml', ...headers }));
+    const store = new S3Objects('s3://bucket/place', { endpoint: url });
+    for (const work of [
+      () => store.read('key'),
+      () => store.create('key', ''),
+      () => store.replace('key', '', '"1"'),
+      () => checkStore(store),
+    ])
+      expect(await failureOf(work)).toMatchObject({ code, message: expect.stringContaining(text) });
   });
 
   test.each([
@@ -94,11 +93,10 @@ describe('a bucket that cannot be used', () => {
   });
 
   test('because it may not be read is never taken for an empty one', async () => {
-    await withServer(answer(403), async ({ url }) => {
-      const store = new S3Objects('s3://bucket/place', { endpoint: url });
-      for (const work of [() => store.read('key'), () => store.find('key'), () => keysOf(store), () => store.remove(['key'])])
-        expect(await failureOf(work)).toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('allow s3:ListBucket') });
-    });
+    const { url } = await ownServer(answer(403));
+    const store = new S3Objects('s3://bucket/place', { endpoint: url });
+    for (const work of [() => store.read('key'), () => store.find('key'), () => keysOf(store), () => store.remove(['key'])])
+      expect(await failureOf(work)).toMatchObject({ code: 'E_SINK_PATH', message: expect.stringContaining('allow s3:ListBucket') });
   });
 
   test('because it has no name is refused', () => {
@@ -110,33 +108,30 @@ describe('a bucket that cannot be used', () => {
     const cut: Handler = (response) => void response.destroy();
     const half: Handler = (response) =>
       void response.writeHead(200, { 'content-length': '9', etag: '"1"' }).write('half', () => response.destroy());
-    await withServer(inTurn(busy, cut, half, answer(200, 'whole', { etag: '"2"' })), async ({ url, requests }) => {
-      const store = new S3Objects('s3://bucket/place', { endpoint: url });
-      expect(await store.read('key')).toEqual({ bytes: Buffer.from('whole'), version: '"2"' });
-      expect(requests.map(({ pathname }) => pathname)).toEqual(Array.from({ length: 4 }, () => '/bucket/place/key'));
-    });
-    await withServer(answer(403, '<Error><Code>RequestTimeTooSkewed</Code></Error>'), async ({ url }) => {
-      const failure = await failureOf(() => new S3Objects('s3://bucket/place', { endpoint: url }).create('key', ''));
-      expect(failure).toMatchObject({ code: 'E_SINK_PATH', message: expect.stringMatching(/403: set the clock of this machine$/) });
-    });
-    await withServer(busy, async ({ url, requests }) => {
-      const store = new S3Objects('s3://bucket/place', { endpoint: url });
-      for (const work of [() => store.create('key', ''), () => store.replace('key', '', '"1"')])
-        expect(await failureOf(work)).toMatchObject({ code: 'E_SINK_WRITE', help: expect.stringMatching(/store or catalog is busy/) });
-      expect(requests).toHaveLength(2);
-    });
+    const { url, requests } = await ownServer(inTurn(busy, cut, half, answer(200, 'whole', { etag: '"2"' })));
+    const store = new S3Objects('s3://bucket/place', { endpoint: url });
+    expect(await store.read('key')).toEqual({ bytes: Buffer.from('whole'), version: '"2"' });
+    expect(requests.map(({ pathname }) => pathname)).toEqual(Array.from({ length: 4 }, () => '/bucket/place/key'));
+
+    const skewed = await ownServer(answer(403, '<Error><Code>RequestTimeTooSkewed</Code></Error>'));
+    const failure = await failureOf(() => new S3Objects('s3://bucket/place', { endpoint: skewed.url }).create('key', ''));
+    expect(failure).toMatchObject({ code: 'E_SINK_PATH', message: expect.stringMatching(/403: set the clock of this machine$/) });
+    const once = await ownServer(busy);
+    const own = new S3Objects('s3://bucket/place', { endpoint: once.url });
+    for (const work of [() => own.create('key', ''), () => own.replace('key', '', '"1"')])
+      expect(await failureOf(work)).toMatchObject({ code: 'E_SINK_WRITE', help: expect.stringMatching(/store or catalog is busy/) });
+    expect(once.requests).toHaveLength(2);
   });
 
   test.each(endless)('because it answers with %s is given up, and asked again', async (_, handler) => {
     const whole = answer(200, 'whole', { etag: '"2"' });
-    await withServer(inTurn(handler, handler, whole, handler, whole), async ({ url }) => {
-      const store = new S3Objects('s3://bucket/place', { endpoint: url }, undefined, undefined, { bytes: 1 << 20, ms: 50 });
-      expect(await failureOf(() => store.create('key', 'x'))).toMatchObject({ code: 'E_SINK_WRITE' });
-      expect((await store.read('key'))?.bytes.toString()).toBe('whole');
-      const copy = join(await temporaryFolder(), 'copy');
-      await store.download('key', copy);
-      expect(await readFile(copy, 'utf8')).toBe('whole');
-    });
+    const { url } = await ownServer(inTurn(handler, handler, whole, handler, whole));
+    const store = new S3Objects('s3://bucket/place', { endpoint: url }, undefined, undefined, { bytes: 1 << 20, ms: 50 });
+    expect(await failureOf(() => store.create('key', 'x'))).toMatchObject({ code: 'E_SINK_WRITE' });
+    expect((await store.read('key'))?.bytes.toString()).toBe('whole');
+    const copy = join(await temporaryFolder(), 'copy');
+    await store.download('key', copy);
+    expect(await readFile(copy, 'utf8')).toBe('whole');
   });
 
   test('because it is slow is used, as long as enough arrives', async () => {
@@ -144,10 +139,9 @@ describe('a bucket that cannot be used', () => {
       const timer = setInterval(() => void response.write('12345'), 10);
       setTimeout(() => (clearInterval(timer), response.end('end')), 2_400);
     };
-    await withServer(inTurn(slow, answer(404)), async ({ url }) => {
-      const store = new S3Objects('s3://bucket/place', { endpoint: url }, undefined, undefined, { bytes: 5, ms: 1_000 });
-      expect((await store.read('key'))?.bytes.toString()).toMatch(/^(?:12345)+end$/);
-    });
+    const { url } = await ownServer(inTurn(slow, answer(404)));
+    const store = new S3Objects('s3://bucket/place', { endpoint: url }, undefined, undefined, { bytes: 5, ms: 1_000 });
+    expect((await store.read('key'))?.bytes.toString()).toMatch(/^(?:12345)+end$/);
   });
 
   test('because it names the uploads page by page is cleaned up as a whole', async () => {
@@ -162,22 +156,20 @@ describe('a bucket that cannot be used', () => {
       if (method === 'DELETE') answer(204)(...asked);
       else (searchParams.get('upload-id-marker') === 'of-a' ? page('b') : page('a', next))(...asked);
     };
-    await withServer(handler, async ({ url, requests }) => {
-      await new S3Objects('s3://bucket/place', { endpoint: url }).abortUploads('');
-      expect(requests.flatMap(({ searchParams }) => searchParams.get('uploadId') ?? [])).toEqual(['of-a', 'of-b']);
-      expect(requests.flatMap(({ searchParams }) => searchParams.get('key-marker') ?? [])).toEqual(['place/a']);
-    });
+    const { url, requests } = await ownServer(handler);
+    await new S3Objects('s3://bucket/place', { endpoint: url }).abortUploads('');
+    expect(requests.flatMap(({ searchParams }) => searchParams.get('uploadId') ?? [])).toEqual(['of-a', 'of-b']);
+    expect(requests.flatMap(({ searchParams }) => searchParams.get('key-marker') ?? [])).toEqual(['place/a']);
   });
 
   test('because it overwrites silently is refused, unless there is a single writer', async () => {
-    await withServer(silent(), async ({ url }) => {
-      const store = new S3Objects('s3://bucket/place', { endpoint: url });
-      expect(await failureOf(() => checkStore(store))).toMatchObject({
-        code: 'E_SINK_PATH',
-        message: expect.stringContaining('single_writer: true'),
-      });
-      await checkStore(store, { single_writer: true });
+    const { url } = await ownServer(silent());
+    const store = new S3Objects('s3://bucket/place', { endpoint: url });
+    expect(await failureOf(() => checkStore(store))).toMatchObject({
+      code: 'E_SINK_PATH',
+      message: expect.stringContaining('single_writer: true'),
     });
+    await checkStore(store, { single_writer: true });
   });
 });
 
