@@ -8,33 +8,6 @@ import { cli, startCli } from '../../support/cli.js';
 import { service, testKey, toCsv, workplace } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
-describe('the process', () => {
-  test.each([
-    [0, ['validate', 'p.yaml']],
-    [2, ['rum']],
-    [77, ['run', 'p.yaml']],
-  ])('exits with %i after %j', async (expected, words) => {
-    const [from, cwd] = [await service(undefined, { accounts: [{ restApiKey: 'another' }] }), await workplace(toCsv)];
-    expect((await startCli(words, { cwd, env: from.env }).finished).code).toBe(expected);
-  });
-
-  test('is asked by an option that Node leaves to it: a missing file of --env is told by us, and its exit code is ours', async () => {
-    expect(await startCli(['run', 'p.yaml', '--env', 'nowhere.env'], { cwd: await workplace(toCsv) }).finished).toMatchObject({
-      code: 2,
-      stderr: 'leadstream: E_USAGE: --env nowhere.env: cannot be read (ENOENT). See `leadstream --help` and the help of the command.\n',
-    });
-  });
-
-  test('ends with the status of an error that nobody caught', async () => {
-    const [cwd, bomb] = [await workplace(toCsv), join(await temporaryFolder(), 'bomb.mjs')];
-    const error = "Object.assign(new Error('held'), { code: 'E_RUN_LOCKED', exit: 75, help: 'Wait.' })";
-    const throws = `process.on('newListener', (name) => name === 'uncaughtException' && setImmediate(() => { throw ${error}; }))`;
-    await writeFile(bomb, `${throws};\n`);
-    const { code, stderr } = await startCli(['validate', 'p.yaml'], { cwd, env: { NODE_OPTIONS: `--import ${bomb}` } }).finished;
-    expect([code, stderr]).toEqual([75, expect.stringContaining('leadstream: E_RUN_LOCKED: held. Wait.')]);
-  });
-});
-
 describe('leadstream run', () => {
   test.each([
     ['SIGINT', 130],
