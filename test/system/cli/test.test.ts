@@ -185,16 +185,3 @@ to:
     expect(await cli(['test', 'p.yaml'], { cwd, signal: abort.signal })).toMatchObject({ code: 130 });
   });
 });
-
-test('validate, of tests names what is wrong with them, at its place', async () => {
-  const tests = `  - name: a
-    given: { lead: [] }
-    service: { faults: [nonsense] }
-    expect: { book: { read: 1 } }`;
-  const cwd = await folderWith({ 'p.yaml': file(tests), 'q.yaml': file(`  - name: a\n    given: { lead: [] }\n    expect: {}`) });
-  const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd });
-  expect(code).toBe(78);
-  expect(stderr).toContain("unknown key 'book'; there are ");
-  expect(stderr).toContain('p.yaml:10:25 faults[0]: must be a fault of serve');
-  expect((await cli(['validate', 'q.yaml'], { cwd })).stderr).toContain("q.yaml:9:14 unknown collection 'lead'");
-});

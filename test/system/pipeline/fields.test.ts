@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { publishedManifest } from '../../support/parquet-files.js';
-import { loadPipeline } from '../../../src/plan/index.js';
 import { runPipeline } from '../../../src/run/index.js';
-import { lead, leads, pipelineFor, runIn, pipelineText, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
+import { lead, leads, pipelineFor, runIn, service, serviceOf, testKey, type LoggedService } from '../../support/services.js';
 import { changing } from '../../support/changing.js';
 import { duckdb } from '../../support/duckdb.js';
 import { ownServer, send } from '../../support/odd-server.js';
@@ -339,10 +338,4 @@ describe('on_new_field: restart', () => {
     expect(report.resumed).toBe(3);
     expect(askedFor(from)).toEqual({ 1: 1, 2: 1, 3: 1 });
   });
-});
-
-test('on_new_field: restart is refused with a sink that prints', async () => {
-  const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
-  const text = pipelineText(body('', '  - csv: { path: c.csv }\n  - stdout: {}\n'));
-  await expect(loadPipeline({ text, file: 'p.yaml' }, { env })).rejects.toThrow('p.yaml:8:15 a run that prints cannot start again');
 });

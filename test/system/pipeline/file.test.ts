@@ -41,11 +41,6 @@ describe('a key of the environment', () => {
 });
 
 describe('a pipeline file', () => {
-  test('may not select credential-like fields that are not revealed', async () => {
-    const { message } = await problems(pipelineText(`from: bridges\nsteps:\n  - select: [id, crm_key]\n${to}`));
-    expect(message).toMatch(/^p\.yaml:9:18 .*is secret; name it under reveal/);
-  });
-
   const reference = 'needs quotes here: YAML interprets its braces';
   const features = 'anchors, aliases, tags and directives are not accepted';
   const inFilter = (text: string) => `from: leads\nsteps:\n  - filter: ${text}\n${to}`;

@@ -188,16 +188,4 @@ describe('limit', () => {
       expect(await readFile(join(folder, 'leads.csv'), 'utf8')).toBe('"lead_id"\n"0"\n"1"\n"2"\n');
     });
   });
-
-  const expecting = (gate: string, steps = '  - limit: 100\n') => `from: leads\nsteps:\n${steps}expect: { ${gate} }\n${toTable}`;
-
-  test('a gate that needs all rows does not go with a limit that stops the read', async () => {
-    const gate = 'max_read_shrink: 80%';
-    await expect(run(expecting(gate))).rejects.toMatchObject({
-      code: 'E_SPEC_INVALID',
-      message: expect.stringContaining('max_read_shrink compares whole reads, and steps[0] limit stops this one'),
-    });
-    expect(from.requests).toEqual([]);
-    await run(expecting(gate, '  - sort: { by: [lead_id] }\n  - limit: 100\n'));
-  });
 });

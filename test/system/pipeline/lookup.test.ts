@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadPipeline } from '../../../src/plan/index.js';
 import { summaryOf } from '../../../src/run/index.js';
 import { duckdb } from '../../support/duckdb.js';
-import { leads, runIn, pipelineText, service, serviceOf, type LoggedService } from '../../support/services.js';
+import { leads, runIn, service, serviceOf, type LoggedService } from '../../support/services.js';
 import { generate } from '../../../src/service/index.js';
 import { ownEnv, ownServer, send } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -125,25 +124,5 @@ describe('lookup: by_id', () => {
     expect(await readFile(join(folder, 'c.csv'), 'utf8')).not.toContain('hidden');
     await runIn(from, joined(', reveal: [crm_key]', 'with: bridges, on: { bridge_id: id }, as: b, select: [crm_key]'), folder);
     expect(await readFile(join(folder, 'c.csv'), 'utf8')).toContain('hidden');
-  });
-});
-
-describe('lookup: by_id is refused before any request', () => {
-  const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
-  const one = 'lookup: by_id takes one pair, whose right field is the id of bridges, like { field: id }; otherwise use lookup: preload';
-
-  test.each([
-    ['on another field', 'with: bridges, on: { bridge_id: title }', '', one],
-    ['for repeated keys', 'with: bridges, on: { bridge_id: id }', ', on_duplicate_key: keep_all', 'lookup: by_id reads no list'],
-  ])('%s', async (_what, config, more, message) => {
-    await expect(loadPipeline({ text: pipelineText(joined(more, config)), file: 'p.yaml' }, { env })).rejects.toThrow(message);
-  });
-
-  test('in a collection of one’s own', async () => {
-    const own = 'collections:\n  orders: { path: /orders, key: [no], paging: { scheme: page }, fields: { no: text, total: decimal } }\n';
-    const text = pipelineText(`${own}${joined('', 'with: orders, on: { bridge_id: no }')}`);
-    await expect(loadPipeline({ text, file: 'p.yaml' }, { env })).rejects.toThrow(
-      'the path of single records of orders, a collection of your own, is unknown',
-    );
   });
 });

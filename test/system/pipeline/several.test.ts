@@ -1,8 +1,7 @@
 import { Ajv } from 'ajv';
-import fc from 'fast-check';
-import { parseAllDocuments, stringify } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { SpecError } from '../../../src/core/errors.js';
-import { loadPipeline, loadPipelines, pipelineSchema, type Pipeline } from '../../../src/plan/index.js';
+import { loadPipeline, loadPipelines, pipelineSchema } from '../../../src/plan/index.js';
 import {} from '../../support/temporary.js';
 
 const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
@@ -11,14 +10,6 @@ const given = 'service:\n  base_url: https://a.example\n  auth:\n    rest_api_ke
 const defaults = (text: string) => `defaults:\n${text.replaceAll(/^(?=.)/gm, '  ')}`;
 const file = (...documents: readonly string[]) => documents.join('---\n');
 const parse = (text: string, set: Record<string, string> = {}) => loadPipelines({ text, file: 'p.yaml' }, { env, set, baseDir: '/base' });
-
-const textOf = (blocks: object) => (Object.keys(blocks).length === 0 ? '' : stringify(blocks));
-
-/** What defaults decide, in the same words whether a map is absent or empty. */
-const essenceOf = (pipeline: Pipeline | undefined) => ({
-  connection: { ...pipeline?.connection, retry: pipeline?.connection.retry ?? {} },
-  expect: { max_null: {}, ...pipeline?.expect },
-});
 
 async function problems(text: string, set: Record<string, string> = {}): Promise<readonly string[]> {
   try {
@@ -77,15 +68,17 @@ describe('a document of defaults', () => {
   });
 
   test('gives way to what a pipeline has itself, key by key, but for lists and accounts', async () => {
-    const own = `service: { limit: 30, auth: { authorized_uid: '\${USER_ID}', authorized_rest_api_key: '\${OTHER_KEY}' } }
+    const own = `service: { limit: 30, retry: { attempts: 5 }, auth: { authorized_uid: '\${USER_ID}', authorized_rest_api_key: '\${OTHER_KEY}' } }
 expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
     const text = file(
-      defaults(`${given}  concurrency: 2\nexpect: { not_null: [uid, email], max_null: { email: 5%, uid: 5% } }\nspool: off\n`),
+      defaults(
+        `${given}  concurrency: 2\n  retry: { attempts: 3, base: 2s }\nexpect: { not_null: [uid, email], max_null: { email: 5%, uid: 5% } }\nspool: off\n`,
+      ),
       users('a', own),
     );
     const [pipeline] = await loadPipelines({ text, file: 'p.yaml' }, { env: { ...env, USER_ID: '7', OTHER_KEY: 'another-key' } });
     expect(pipeline).toMatchObject({
-      connection: { baseUrl: 'https://a.example', limit: 30, concurrency: 2 },
+      connection: { baseUrl: 'https://a.example', limit: 30, concurrency: 2, retry: { attempts: 5, baseMs: 2000 } },
       expect: { not_null: ['email'], max_null: { email: { share: 0.05 }, uid: { share: 0.01 } } },
       spoolMaxAgeMs: 3_600_000,
     });
@@ -104,35 +97,6 @@ expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
   ])('never puts %s of the file together with what the environment has', async (_what, part, message) => {
     const options = { env: { ...env, TOKEN: 'token-of-the-test' }, baseDir: '/base' };
     await expect(loadPipelines({ text: users('a', `service: { ${part} }\n`), file: 'p.yaml' }, options)).rejects.toThrow(message);
-  });
-
-  test('makes of any division of keys the pipeline that has all of them itself', async () => {
-    const service = fc.record(
-      {
-        limit: fc.integer({ min: 1, max: 500 }),
-        window: fc.integer({ min: 8, max: 20 }),
-        retry: fc.record({ attempts: fc.integer({ min: 1, max: 9 }) }),
-      },
-      { requiredKeys: [] },
-    );
-    const gates = fc.record(
-      { min_rows: fc.nat(9), max_null: fc.dictionary(fc.constantFrom('uid', 'email'), fc.constant('5%')) },
-      { requiredKeys: [] },
-    );
-    const blocks = fc.record({ service, expect: gates }, { requiredKeys: [] });
-    const account = { base_url: 'https://a.example', auth: { rest_api_key: '${LEADSTREAM_REST_API_KEY}' } };
-    await fc.assert(
-      fc.asyncProperty(blocks, blocks, async (common, own) => {
-        const inherited = { ...common, service: { ...account, ...common.service } };
-        const whole = {
-          service: { ...inherited.service, ...own.service, retry: { ...common.service?.retry, ...own.service?.retry } },
-          expect: { ...common.expect, ...own.expect, max_null: { ...common.expect?.max_null, ...own.expect?.max_null } },
-        };
-        const [divided] = await parse(file(stringify({ defaults: inherited }), users('a', textOf(own))));
-        const [alone] = await parse(users('a', textOf(whole)));
-        expect(essenceOf(divided)).toEqual(essenceOf(alone));
-      }),
-    );
   });
 });
 

@@ -6,37 +6,25 @@ import { duckdb } from '../../support/duckdb.js';
 import { serviceOf, lead, leads, pipelineFor } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
-describe('mode: append in a pipeline', () => {
-  const body = 'from: leads\nto:\n  - parquet: { path: t, mode: append }';
+const body = 'from: leads\nto:\n  - parquet: { path: t, mode: append }';
 
-  test('adds new rows night after night, and its books balance with those it left', async () => {
-    const folder = await temporaryFolder();
-    await runPipeline(await pipelineFor(await serviceOf({ leads: leads(120) }), body, folder));
-    const changed = leads(150, (index) => (index < 3 ? { lead_status: 'returned' } : {}));
-    const report = await runPipeline(await pipelineFor(await serviceOf({ leads: changed }), body, folder));
-    expect(report.sinks).toMatchObject([{ changed: 3, total: 150, books: { read: 150, written: 30, unchanged: 120 } }]);
-    expect(await duckdb(`select lead_status, count(*)::int as rows from '${folder}/t/*.parquet' group by all`)).toEqual([
-      { lead_status: 'sold', rows: 150 },
-    ]);
-  });
+test('mode: append adds new rows night after night, and its books balance with those it left', async () => {
+  const folder = await temporaryFolder();
+  await runPipeline(await pipelineFor(await serviceOf({ leads: leads(120) }), body, folder));
+  const changed = leads(150, (index) => (index < 3 ? { lead_status: 'returned' } : {}));
+  const report = await runPipeline(await pipelineFor(await serviceOf({ leads: changed }), body, folder));
+  expect(report.sinks).toMatchObject([{ changed: 3, total: 150, books: { read: 150, written: 30, unchanged: 120 } }]);
+  expect(await duckdb(`select lead_status, count(*)::int as rows from '${folder}/t/*.parquet' group by all`)).toEqual([
+    { lead_status: 'sold', rows: 150 },
+  ]);
 });
 
-describe('columns that a sink names', () => {
-  test.each([
-    ['sort_by: [age], partition_by: [age]', "unknown column 'age'"],
-    ['mode: append, sort_by: { columns: [uid], scope: table }', 'mode: append keeps the files of earlier runs as they are'],
-  ])('are checked with the file: %s', async (options, message) => {
-    const from = await serviceOf({ leads: [] });
-    await expect(pipelineFor(from, `from: leads\nto:\n  - parquet: { path: t, ${options} }`, '/nowhere')).rejects.toThrow(message);
-  });
-
-  test('may be followed by the number of runs to keep', async () => {
-    const folder = await temporaryFolder();
-    const body = `from: leads\nto:\n  - parquet: { path: t, keep: 2 }`;
-    for (let night = 0; night < 4; night += 1)
-      await runPipeline(await pipelineFor(await serviceOf({ leads: [lead(night)] }), body, folder), { stateDir: join(folder, 'state') });
-    expect((await tableRuns(join(folder, 't'))).map(({ state }) => state)).toEqual(['published', 'kept', 'kept']);
-  });
+test('a table keeps as many runs as keep says', async () => {
+  const folder = await temporaryFolder();
+  const body = `from: leads\nto:\n  - parquet: { path: t, keep: 2 }`;
+  for (let night = 0; night < 4; night += 1)
+    await runPipeline(await pipelineFor(await serviceOf({ leads: [lead(night)] }), body, folder), { stateDir: join(folder, 'state') });
+  expect((await tableRuns(join(folder, 't'))).map(({ state }) => state)).toEqual(['published', 'kept', 'kept']);
 });
 
 test('a run that a gate refused leaves no pages behind, so that the next one sees what was repaired', async () => {

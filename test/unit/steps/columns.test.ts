@@ -63,12 +63,6 @@ test('rename plans the new name as the original one too', () => {
   expect(column).toMatchObject({ name: 'ip', original: 'ip', sensitivity: 'personal' });
 });
 
-test('rename reports a name that is taken, and two fields that would have one name', () => {
-  expect(planned(steps.rename, { lead_id: 'uid' }).problems).toEqual([{ path: ['lead_id'], message: "there is already a field 'uid'" }]);
-  const { problems } = planned(steps.rename, { home_phone: 'phone', cell_phone: 'phone' });
-  expect(problems.map(({ path }) => path)).toEqual([['home_phone'], ['cell_phone']]);
-});
-
 test('derive adds a field to every row', async () => {
   const step = derive({ prefix: (row: Row) => String(row.zip).slice(0, 3) });
   expect(await rowsThrough(step, [{ zip: '10001' }, { zip: '90210' }])).toEqual([

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { dedupe, type StepDefinition } from '../../../src/steps/index.js';
+import { dedupe } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
-import { opened, pages, planned, rowsThrough, runtime, sample, through } from './support.js';
+import { opened, pages, rowsThrough, runtime, sample, through } from './support.js';
 
 test('keeps the first row of every key and its order', async () => {
   const rows = [
@@ -82,17 +82,4 @@ describe('under casefold', () => {
     const leads = [sample('leads', { lead_id: 'a' }), sample('leads', { lead_id: 'A' })];
     expect(await rowsThrough(opened(steps.dedupe, { normalize: 'casefold' }, context), leads)).toEqual(leads.slice(0, 1));
   });
-});
-
-test.each([
-  ['explode', { field: 'meta' }],
-  ['join', { with: 'users', on: { uid: 'uid' }, pick: 'all' }],
-  ['mask', { lead_id: 'hmac' }],
-] as const)('refuses to go by the key of the collection after %s, and takes fields that are named', (name, config) => {
-  const before: StepDefinition = steps[name];
-  const { columns } = planned(before, config);
-  const message =
-    "the collection's key does not identify a row here, because an earlier step changes lead_id or repeats rows; list fields under by";
-  expect(planned(steps.dedupe, {}, columns).problems).toEqual([{ path: [], message }]);
-  expect(planned(steps.dedupe, { by: ['lead_id', 'uid'] }, columns).problems).toEqual([]);
 });

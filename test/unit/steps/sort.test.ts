@@ -4,14 +4,13 @@ import fc from 'fast-check';
 import { concat, lastValueFrom, take, tap, throwError, toArray } from 'rxjs';
 import type { Row, Value } from '../../../src/core/index.js';
 import { sort, type SortKey } from '../../../src/steps/index.js';
-import { steps } from '../../../src/steps/registry.js';
 import { batchOfTexts, dictionaryBatches } from '../../support/batches.js';
 import { leasedPages } from '../../support/pages.js';
 import { until } from '../../support/until.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { batchOf, pageOf, type Page } from '../../../src/flow/index.js';
 import { batchFromRows, Utf8Vector } from '../../../src/vector/index.js';
-import { otherSide, planned, through, watched } from './support.js';
+import { otherSide, through, watched } from './support.js';
 
 const numbers = fc.constantFrom<Value>('10', '9', '-1', '', null, '9007199254740993', '9007199254740992', 9n, 10n);
 const words = fc.constantFrom<Value>('', 'a', 'B', 'é', '\uff21', '😀', 'ab', null);
@@ -109,16 +108,6 @@ describe('sort', () => {
     );
     await expect(lastValueFrom(failing$.pipe(step))).rejects.toThrow('broken');
     await until(async () => (await readdir(folder)).length === 0);
-  });
-
-  test('is planned with fields that there are, once each, asc or desc', () => {
-    const problems = (config: unknown) => planned(steps.sort, config).problems.map(({ path, message }) => [path, message]);
-    expect(problems({ by: ['timestamp DESC', 'lead_id asc'] })).toEqual([]);
-    expect(problems({ by: ['leadid', 'age down', 'uid', 'uid desc'] })).toEqual([
-      [['by', 0], expect.stringContaining("unknown field 'leadid'")],
-      [['by', 1], expect.stringContaining('"age down" is not a field followed by asc or desc')],
-      [['by', 3], expect.stringContaining("field 'uid' is listed twice")],
-    ]);
   });
 
   test.each([
