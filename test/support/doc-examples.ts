@@ -1,16 +1,8 @@
 /** Declarations assumed by the examples in comments and pages; test/system/documentation.test.ts puts them before each. */
 import type { ServerResponse } from 'node:http';
 import type { Observable } from 'rxjs';
-import {
-  defineCollection,
-  type ConnectOptions,
-  type Fault,
-  type Lead,
-  type Page,
-  type Row,
-  type Service,
-  type SinkWriter,
-} from 'leadstream';
+import { defineCollection } from 'leadstream';
+import type { ConnectOptions, Fault, Lead, Page, Row, Service, SinkWriter } from 'leadstream';
 import type { Pipeline } from 'leadstream/pipeline';
 import type { Account, DataSource } from 'leadstream/service';
 

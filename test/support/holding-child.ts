@@ -1,20 +1,8 @@
 /** A program that takes pages of leads in various ways: `tsx holding-child.ts WAY`, with the service in the environment. */
 import { fileURLToPath } from 'node:url';
 import { NEVER, catchError, concat, count, from, lastValueFrom, mergeMap, of, take, type Observable } from 'rxjs';
-import {
-  connect,
-  connectionFromEnvironment,
-  defineSink,
-  deliver,
-  fromPages,
-  join,
-  mapAsync,
-  writeTo,
-  type Lead,
-  type Page,
-  type Row,
-  type RowStream,
-} from '../../src/index.js';
+import { connect, connectionFromEnvironment, defineSink, deliver, fromPages, join, mapAsync, writeTo } from '../../src/index.js';
+import type { Lead, Page, Row, RowStream } from '../../src/index.js';
 import { loadPipeline, runPipeline } from '../../src/pipelines.js';
 
 const found = connectionFromEnvironment(process.env);

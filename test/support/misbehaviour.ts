@@ -3,18 +3,8 @@ import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { collections, type Collection } from '../../src/collections/index.js';
-import {
-  bodyOf,
-  failure,
-  json,
-  type Answer,
-  type RequestFacts,
-  type Responder,
-  type ServedTable,
-  faultGrammar,
-  faultResponder,
-  type FaultGrammar,
-} from '../../src/service/answer.js';
+import { bodyOf, failure, json, faultGrammar, faultResponder } from '../../src/service/answer.js';
+import type { Answer, RequestFacts, Responder, ServedTable, FaultGrammar } from '../../src/service/answer.js';
 import { startService, type DataSource, type RunningService, type StartOptions } from '../../src/service/index.js';
 import { seeded } from './seeded.js';
 

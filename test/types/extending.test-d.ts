@@ -1,19 +1,8 @@
 /** Types of steps and sinks of a program's own; `tsc --noEmit` is the test. */
 import { expectTypeOf } from 'expect-type';
 import { z } from 'zod';
-import {
-  defineSink,
-  defineStep,
-  extensionsOf,
-  loadPipeline,
-  writeTo,
-  type Extensions,
-  type Lead,
-  type Row,
-  type RowStream,
-  type Service,
-  type SinkWriter,
-} from '../../src/index.js';
+import { defineSink, defineStep, extensionsOf, loadPipeline, writeTo } from '../../src/index.js';
+import type { Extensions, Lead, Row, RowStream, Service, SinkWriter } from '../../src/index.js';
 
 declare const service: Service;
 

@@ -13,24 +13,11 @@ import {
   tableRuns,
   TableSets,
   verifyTable,
-  type Collection,
-  type FailedRunReport,
-  type Row,
-  type TableFiles,
-  type TableRun,
-  type Verification,
 } from '../../src/index.js';
+import type { Collection, FailedRunReport, Row, TableFiles, TableRun, Verification } from '../../src/index.js';
 import { standalone } from '../../src/testing.js';
-import {
-  accountsFromEnv,
-  generate,
-  isFault,
-  openDirectory,
-  startService,
-  type Account,
-  type DataSource,
-  type RunningService,
-} from '../../src/service/index.js';
+import { accountsFromEnv, generate, isFault, openDirectory, startService } from '../../src/service/index.js';
+import type { Account, DataSource, RunningService } from '../../src/service/index.js';
 
 // pipeline files
 // @ts-expect-error A file is named by its path.

@@ -2,31 +2,27 @@
 import { expectTypeOf } from 'expect-type';
 import type { Readable } from 'node:stream';
 import type { Observable } from 'rxjs';
-import {
-  columnsOf,
-  collections,
-  connect,
-  defineCollection,
-  typesOf,
-  type AreaCode,
-  type Bridge,
-  type Collection,
-  type CollectionName,
-  type Column,
-  type ConnectOptions,
-  type Consistency,
-  type Credentials,
-  type Lead,
-  type Link,
-  type Page,
-  type Row,
-  type RowOf,
-  type Rows,
-  type RowStream,
-  type Secrets,
-  type Service,
-  type TypedRowOf,
-  type User,
+import { columnsOf, collections, connect, defineCollection, typesOf } from '../../src/index.js';
+import type {
+  AreaCode,
+  Bridge,
+  Collection,
+  CollectionName,
+  Column,
+  ConnectOptions,
+  Consistency,
+  Credentials,
+  Lead,
+  Link,
+  Page,
+  Row,
+  RowOf,
+  Rows,
+  RowStream,
+  Secrets,
+  Service,
+  TypedRowOf,
+  User,
 } from '../../src/index.js';
 
 declare const service: Service;

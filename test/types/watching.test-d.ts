@@ -1,15 +1,7 @@
 /** Types of watching; `tsc --noEmit` is the test. */
 import { expectTypeOf } from 'expect-type';
-import {
-  connect,
-  runPipeline,
-  watch,
-  type MomentEvent,
-  type OperationEvent,
-  type Pipeline,
-  type Watchers,
-  type WriteOptions,
-} from '../../src/index.js';
+import { connect, runPipeline, watch } from '../../src/index.js';
+import type { MomentEvent, OperationEvent, Pipeline, Watchers, WriteOptions } from '../../src/index.js';
 
 declare const pipeline: Pipeline;
 declare const page: MomentEvent<'page'>;

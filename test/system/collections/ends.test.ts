@@ -2,19 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { lintPipelines } from '../../../src/plan/index.js';
-import {
-  byCursor,
-  byLink,
-  byOffset,
-  orders,
-  ownServer,
-  ownText,
-  runOwn,
-  send,
-  slice,
-  type Handler,
-  type Order,
-} from '../../support/odd-server.js';
+import { byCursor, byLink, byOffset, orders, ownServer, ownText, runOwn, send, slice } from '../../support/odd-server.js';
+import type { Handler, Order } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const key = '    path: /orders\n    key: [no]\n    undeclared: drop';

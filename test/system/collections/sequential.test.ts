@@ -4,20 +4,8 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
-import {
-  byCursor,
-  byLink,
-  flaky,
-  orders,
-  ownKey,
-  ownServer,
-  ownText,
-  runOwn,
-  send,
-  slice,
-  type Handler,
-  type Order,
-} from '../../support/odd-server.js';
+import { byCursor, byLink, flaky, orders, ownKey, ownServer, ownText, runOwn, send, slice } from '../../support/odd-server.js';
+import type { Handler, Order } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const cursor = `    path: /orders

@@ -2,19 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Diagnosis } from '../../../src/doctor/index.js';
 import { cli } from '../../support/cli.js';
-import {
-  byCursor,
-  byLink,
-  byOffset,
-  byPage,
-  orders,
-  ownEnv,
-  ownServer,
-  ownText,
-  send,
-  slice,
-  type Handler,
-} from '../../support/odd-server.js';
+import { byCursor, byLink, byOffset, byPage, orders, ownEnv, ownServer, ownText, send, slice } from '../../support/odd-server.js';
+import type { Handler } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** Measures what a pipeline file declares against a server: exit code, and outcomes and messages by check. */

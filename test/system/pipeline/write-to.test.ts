@@ -16,13 +16,8 @@ import {
   rename,
   select,
   writeTo,
-  type Derivation,
-  type RowStream,
-  type Service,
-  type SinkWriter,
-  type User,
-  type Warning,
 } from '../../../src/index.js';
+import type { Derivation, RowStream, Service, SinkWriter, User, Warning } from '../../../src/index.js';
 import { type Responder } from '../../../src/service/index.js';
 import { lockOutputs } from '../../../src/store/index.js';
 import { duckdb } from '../../support/duckdb.js';

@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import {
-  accountsFromEnv,
-  generate,
-  startService,
-  type RequestEntry,
-  type Responder,
-  type RunningService,
-} from '../../../src/service/index.js';
+import { accountsFromEnv, generate, startService } from '../../../src/service/index.js';
+import type { RequestEntry, Responder, RunningService } from '../../../src/service/index.js';
 import { account, alone, pair, rowsAt, rowsOf, small, served } from './support.js';
 
 let service: RunningService;

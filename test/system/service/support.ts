@@ -1,12 +1,6 @@
 import { closeAfter } from '../../support/closing.js';
-import {
-  generate,
-  type GenerateOptions,
-  startService,
-  type RunningService,
-  type StartOptions,
-  type Account,
-} from '../../../src/service/index.js';
+import { generate, startService } from '../../../src/service/index.js';
+import type { GenerateOptions, RunningService, StartOptions, Account } from '../../../src/service/index.js';
 
 export type TextRow = Record<string, string>;
 

@@ -1,14 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { EventEmitter, once } from 'node:events';
 import { lastValueFrom, toArray } from 'rxjs';
-import {
-  connect,
-  type ConnectOptions,
-  type ConsistencyMode,
-  type LeadstreamError,
-  type MomentEvent,
-  type Warning,
-} from '../../../src/index.js';
+import { connect } from '../../../src/index.js';
+import type { ConnectOptions, ConsistencyMode, LeadstreamError, MomentEvent, Warning } from '../../../src/index.js';
 import { failure, type Responder } from '../../../src/service/answer.js';
 import { generate } from '../../../src/service/index.js';
 import type { Misbehaviour } from '../../support/misbehaviour.js';

@@ -9,17 +9,8 @@ import type { Transport, TransportOptions } from '../../../src/http/transport.js
 import type { openFetching, ScannedAnswer } from '../../../src/source/fetch/fetching.js';
 import { scan } from '../../../src/source/decode/scan.js';
 import { start } from '../../support/cli.js';
-import {
-  answer,
-  endless,
-  expectDiscreet,
-  json,
-  oddKey,
-  otherProtocols,
-  ownServer,
-  startServer,
-  type Handler,
-} from '../../support/odd-server.js';
+import { answer, endless, expectDiscreet, json, oddKey, otherProtocols, ownServer, startServer } from '../../support/odd-server.js';
+import type { Handler } from '../../support/odd-server.js';
 import { until } from '../../support/until.js';
 
 /** The thread runs from the built files only. */

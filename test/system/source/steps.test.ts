@@ -2,20 +2,8 @@ import { existsSync } from 'node:fs';
 import { join as pathOf } from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
 import { lastValueFrom, of } from 'rxjs';
-import {
-  cast,
-  connect,
-  csv,
-  filter,
-  fromPages,
-  join,
-  watch,
-  writeTo,
-  type ConnectOptions,
-  type Lead,
-  type RowStream,
-  type Warning,
-} from '../../../src/leadstream.js';
+import { cast, connect, csv, filter, fromPages, join, watch, writeTo } from '../../../src/leadstream.js';
+import type { ConnectOptions, Lead, RowStream, Warning } from '../../../src/leadstream.js';
 import { generate } from '../../../src/service/index.js';
 import { standalone } from '../../../src/testing.js';
 import { service, testKey } from '../../support/services.js';

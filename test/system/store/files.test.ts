@@ -1,17 +1,8 @@
 import { lstat, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import {
-  type Commit,
-  commitUnlogged,
-  type LinkAction,
-  makeFolders,
-  removeFolders,
-  PartialFile,
-  type RenameAction,
-  reserveFile,
-  sha256File,
-} from '../../../src/store/index.js';
+import { commitUnlogged, makeFolders, removeFolders, PartialFile, reserveFile, sha256File } from '../../../src/store/index.js';
+import type { Commit, LinkAction, RenameAction } from '../../../src/store/index.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -2,16 +2,8 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { lstat, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  commitUnlogged,
-  forgetCommit,
-  type LinkAction,
-  logCommit,
-  type LoggedCommit,
-  lockOutputs,
-  recoverCommits,
-  type RenameAction,
-} from '../../../src/store/index.js';
+import { commitUnlogged, forgetCommit, logCommit, lockOutputs, recoverCommits } from '../../../src/store/index.js';
+import type { LinkAction, LoggedCommit, RenameAction } from '../../../src/store/index.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 import { start } from './support.js';
 

@@ -4,17 +4,8 @@ import { from, lastValueFrom, of, tap, toArray } from 'rxjs';
 import { collections, columnsOf, withheldOf, type Collection, type CollectionName } from '../../../src/collections/index.js';
 import type { Column, Row, Value } from '../../../src/core/index.js';
 import type { Warning } from '../../../src/core/errors.js';
-import {
-  emptyTally,
-  keep,
-  type ConfigPath,
-  type Fault,
-  type Lease,
-  type StepContext,
-  type Tally,
-  type Page,
-  type Step,
-} from '../../../src/flow/index.js';
+import { emptyTally, keep } from '../../../src/flow/index.js';
+import type { ConfigPath, Fault, Lease, StepContext, Tally, Page, Step } from '../../../src/flow/index.js';
 import { pageOf } from '../../support/pages.js';
 import { steps } from '../../../src/steps/registry.js';
 import { loadSteps, Queries, type PlanContext, type StepDefinition, type StepRuntime } from '../../../src/steps/index.js';
