@@ -92,12 +92,8 @@ describe('systemd', () => {
     const words = settings.get('ExecStart')?.replaceAll('${CREDENTIALS_DIRECTORY}', credentials).split(/\s+/) ?? [];
     const finished = await start(words[0] ?? '', words.slice(1), { cwd: '/' }).finished;
     await expectPublished(finished, { lake: join(at.root, 'srv/lake'), report: join(at.root, 'var/lib/leadstream/report.json') });
-    expect(
-      finished.stderr
-        .trim()
-        .split('\n')
-        .map((line) => Object.keys(JSON.parse(line))),
-    ).toContainEqual(expect.arrayContaining(['report']));
+    const events = finished.stderr.trim().split('\n');
+    expect(events.map((line) => Object.keys(JSON.parse(line)))).toContainEqual(expect.arrayContaining(['report']));
     expect(settings.get('StateDirectory')).toBe('leadstream');
     expect(settings.get('ReadWritePaths')).toBe(join(at.root, 'srv/lake'));
   });

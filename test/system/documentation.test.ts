@@ -39,11 +39,8 @@ async function namesByModule(): Promise<ReadonlyMap<string, readonly string[]>> 
       [...prelude.matchAll(/^export (?:declare )?(?:const|function) (\w+)/gm)].map(([, name = '']) => name),
     ],
   ]);
-  for (const [entry, file] of Object.entries(entries))
-    names.set(
-      entry,
-      (await exportsOf(file)).map(({ name }) => name),
-    );
+  const namesOf = async (file: string) => (await exportsOf(file)).map(({ name }) => name);
+  for (const [entry, file] of Object.entries(entries)) names.set(entry, await namesOf(file));
   names.set('rxjs', ['defer', 'distinct', 'lastValueFrom', 'map', 'retry', 'scan', 'take', 'throwError', 'timer']);
   names.set('node:fs/promises', ['writeFile']);
   names.set('node:fs', ['readFileSync']);

@@ -39,11 +39,8 @@ async function loadedBy(...words: readonly string[]): Promise<Loaded> {
 }
 
 test('importing the library loads a few files and RxJS', async () => {
-  const { files, packages, modules } = await loadedBy(
-    '--input-type=module',
-    '--eval',
-    `await import('${pathToFileURL('dist/leadstream.js').href}')`,
-  );
+  const program = `await import('${pathToFileURL('dist/leadstream.js').href}')`;
+  const { files, packages, modules } = await loadedBy('--input-type=module', '--eval', program);
   expect(packages).toEqual(['rxjs']);
   expect(
     modules.filter((path) => /^src\/(?:cli|pipeline\/spec\/(?:check|spec|plan)|steps\/expression\/expression|service\/app)/.test(path)),

@@ -168,10 +168,8 @@ describe('explain-row', () => {
     const own = 'collections:\n  people: { path: /api/users, key: [uid], paging: { scheme: page }, fields: { uid: text } }\n';
     const from = await serviceOf({ areacodes, users: [{ uid: '1' }, { uid: '2' }] });
     const cwd = await workplace('from: areacodes\nto:\n  - stdout: {}');
-    await writeFile(
-      join(cwd, 'two.yaml'),
-      `name: a\nfrom: users\nto:\n  - csv: { path: a.csv }\n---\nname: b\n${own}from: people\nto:\n  - csv: { path: b.csv }\n`,
-    );
+    const two = ['name: a\nfrom: users\nto: [csv: { path: a.csv }]\n', `name: b\n${own}from: people\nto: [csv: { path: b.csv }]\n`];
+    await writeFile(join(cwd, 'two.yaml'), two.join('---\n'));
     const said = (...words: string[]) => cli(['explain-row', ...words], { cwd, env: from.env });
     expect(await said('p.yaml', '646', 'New York', 'NY')).toMatchObject({ code: 0, stdout: expect.stringContaining('area_code = 646') });
     expect(await said('p.yaml', '646')).toMatchObject({ code: 2, stderr: expect.stringContaining('give 3 values, in this order') });

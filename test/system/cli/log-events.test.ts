@@ -45,10 +45,8 @@ async function everything(): Promise<readonly Line[]> {
   await tell('run', 'gate.yaml');
   await tell('run', 'p.yaml', 'gate.yaml');
   await tell('run', 'p.yaml', '--only', 'test');
-  await writeFile(
-    join(cwd, 'users.yaml'),
-    pipelineText('from: users\nto:\n  - csv: { path: out/users.csv }').replace('name: test', 'name: users'),
-  );
+  const users = pipelineText('from: users\nto:\n  - csv: { path: out/users.csv }').replace('name: test', 'name: users');
+  await writeFile(join(cwd, 'users.yaml'), users);
   await tell('run', 'p.yaml', 'users.yaml');
   await writeFile(join(cwd, 'odd.yaml'), pipelineText("from: leads\nsteps:\n  - filter: '1 == 2'\nto:\n  - csv: { path: out/odd.csv }"));
   await tell('validate', 'odd.yaml', 'p.yaml');

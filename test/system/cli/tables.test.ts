@@ -2,17 +2,15 @@ import { appendFile, cp, readdir, readFile, rename, writeFile } from 'node:fs/pr
 import { join } from 'node:path';
 import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
-import { pipelineText, service, serviceOf } from '../../support/services.js';
+import { pipelineText, service, serviceOf, workplace } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 /** A folder with a table of users that was published twice. */
 async function lake(): Promise<{ cwd: string; url: string; runs: readonly string[] }> {
   const [cwd, from] = [await temporaryFolder(), await service()];
   for (const night of ['1', '2']) {
-    await writeFile(
-      join(cwd, 'p.yaml'),
-      pipelineText(`from: users\nsteps:\n  - derive: { night: "'${night}'" }\nto:\n  - parquet: { path: lake/users }`),
-    );
+    const body = `from: users\nsteps:\n  - derive: { night: "'${night}'" }\nto:\n  - parquet: { path: lake/users }`;
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(body));
     expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
   }
   return { cwd, url: from.url, runs: await runsIn(cwd) };
@@ -107,11 +105,7 @@ test('rollback publishes the run before again, and verify agrees', async () => {
 });
 
 test('compact makes one file of those of all nights, and says when there is nothing to do', async () => {
-  const cwd = await temporaryFolder();
-  await writeFile(
-    join(cwd, 'p.yaml'),
-    pipelineText('from: leads\nexpect: { max_read_shrink: 100% }\nto:\n  - parquet: { path: lake/leads, mode: append }'),
-  );
+  const cwd = await workplace('from: leads\nexpect: { max_read_shrink: 100% }\nto:\n  - parquet: { path: lake/leads, mode: append }');
   const night = async (id: string) => {
     const { env } = await serviceOf({ leads: [{ lead_id: id }] });
     expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
@@ -165,13 +159,12 @@ describe('a pipeline file', () => {
 });
 
 test('files prints a query with the columns of all runs, and the types of those in folders', async () => {
-  const cwd = await temporaryFolder();
   const nights = [
     { lead_id: '1', zipcode: '01234' },
     { lead_id: '2', zipcode: "it's", late: 'x' },
   ];
   const sink = '{ path: lake/leads, mode: append, partition_by: [zipcode] }';
-  await writeFile(join(cwd, 'p.yaml'), pipelineText(`from: leads\nexpect: { max_read_shrink: 100% }\nto:\n  - parquet: ${sink}`));
+  const cwd = await workplace(`from: leads\nexpect: { max_read_shrink: 100% }\nto:\n  - parquet: ${sink}`);
   for (const lead of nights) {
     const { env } = await serviceOf({ leads: [lead] });
     expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });

@@ -22,10 +22,8 @@ const given = 'given: { leads: [{ lead_id: 1, lead_status: NEW }, { lead_id: 2, 
 describe('test', () => {
   test('leaves nothing behind, and needs nothing of the environment, not even the account and the webhooks of the file', async () => {
     const account = "service: { base_url: '${URL}', auth: { rest_api_key: '${file:key}' } }\non_failure: { webhook: '${HOOK}' }\n";
-    const tests = file(`  - name: a\n    ${given}\n    expect: { rows: [{ low: new }, { low: sold }] }`).replace(
-      'from:',
-      `${account}from:`,
-    );
+    const test = `  - name: a\n    ${given}\n    expect: { rows: [{ low: new }, { low: sold }] }`;
+    const tests = file(test).replace('from:', `${account}from:`);
     const [cwd, temporary] = [await folderWith({ 'p.yaml': tests }), await temporaryFolder()];
     const { code, stderr } = await startCli(['test', 'p.yaml'], { cwd, env: { TMPDIR: temporary } }).finished;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '1 test, 1 passed, 0 failed\n' });

@@ -119,12 +119,8 @@ consistency: off
 steps: [{ join: { with: others, on: { no: no }, as: other, select: [total] } }]
 to: [{ ndjson: { path: orders.ndjson } }]`,
     ).replace('collections:\n', `collections:\n  others:\n${others}\n`);
-    const side = outage(
-      byCursor(orders(100)),
-      4,
-      150,
-      changed(({ data }) => ({ data })),
-    );
+    const wrong = changed(({ data }) => ({ data }));
+    const side = outage(byCursor(orders(100)), 4, 150, wrong);
     const server = await ownServer((response, url, ...rest) =>
       (url.pathname.endsWith('others') ? side : byLink(orders(95)))(response, url, ...rest),
     );

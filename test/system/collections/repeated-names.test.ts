@@ -53,13 +53,8 @@ describe('a name twice in a row', () => {
 
   test('is null under on_error: null, and fails the run under fail', async () => {
     const [from, folder] = [await serving('[{"no":"1","total":"1","total":"2"},{"no":"2","total":"3"}]'), await temporaryFolder()];
-    const run = (onError: string) => {
-      return runOwn(
-        from,
-        ownText(list, `from: orders\non_error: ${onError}\nto: [{ csv: { path: orders.csv, columns: [no, total] } }]`),
-        folder,
-      );
-    };
+    const to = 'to: [{ csv: { path: orders.csv, columns: [no, total] } }]';
+    const run = (onError: string) => runOwn(from, ownText(list, `from: orders\non_error: ${onError}\n${to}`), folder);
     expect((await run('null')).sinks[0]).toMatchObject({ nulled: 1, books: { written: 2 } });
     expect(await readFile(join(folder, 'orders.csv'), 'utf8')).toBe('no,total\n1,\n2,3\n');
     const message = 'orders: field total occurs twice in its record, with different values in row 1 of page 1';

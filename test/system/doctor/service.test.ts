@@ -48,10 +48,8 @@ test.each(cases)('finds out %j, and its block makes a run complete', async (quir
   expect(diagnosis.block).toMatch(new RegExp(`\\n  ${lines}\\n$`));
   expect(diagnosis.requests).toBe(from.probes.length + from.requests.length);
 
-  await writeFile(
-    join(cwd, 'p.yaml'),
-    `name: pasted\n${diagnosis.block}from: leads\nto: [{ ndjson: { path: l.ndjson, columns: [lead_id] } }]\n`,
-  );
+  const to = 'to: [{ ndjson: { path: l.ndjson, columns: [lead_id] } }]';
+  await writeFile(join(cwd, 'p.yaml'), `name: pasted\n${diagnosis.block}from: leads\n${to}\n`);
   const run = await cli(['run', 'p.yaml', '--set', 'service.end_wait=1ms'], { cwd, env: from.env });
   expect({ code: run.code, stderr: run.stderr }).toMatchObject({ code: 0 });
   const rows = new Set((await readFile(join(cwd, 'l.ndjson'), 'utf8')).trimEnd().split('\n'));

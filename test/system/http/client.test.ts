@@ -105,12 +105,7 @@ describe('find', () => {
 describe('the two paths of area codes', () => {
   const entry = { area_code: '212', city: 'New York', state: 'NY' };
   const singular: Handler = (response, url, attempt, request) =>
-    (url.pathname.startsWith('/api/areacode/') || url.pathname === '/api/areacode' ? json([entry]) : answer(404))(
-      response,
-      url,
-      attempt,
-      request,
-    );
+    (/^\/api\/areacode(?:$|\/)/.test(url.pathname) ? json([entry]) : answer(404))(response, url, attempt, request);
 
   test('falls back to the singular on 404 and remembers it', async () => {
     const [client, { requests }] = await clientFor(singular);

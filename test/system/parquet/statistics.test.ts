@@ -43,10 +43,8 @@ const cases: readonly [type: (typeof types)[number], values: readonly Value[], k
 
 describe('the statistics of a file', () => {
   test.each(cases)('of %s %j are those of its values', async (type, values, known) => {
-    const found = await statistics(
-      values.map((value) => ({ [type]: value })),
-      { groupRows: 2 },
-    );
+    const rows = values.map((value) => ({ [type]: value }));
+    const found = await statistics(rows, { groupRows: 2 });
     expect([...found.keys()]).toEqual(types);
     const { bytes, ...rest } = found.get(type) ?? { bytes: 0 };
     expect(rest).toEqual(known);
@@ -58,13 +56,8 @@ describe('the statistics of a file', () => {
     const text = fc.oneof(fc.string({ unit, minLength: 10, maxLength: 70 }), fc.constantFrom('\u{10ffff}'.repeat(100), 'z'.repeat(64)));
     await fc.assert(
       fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 6 }), async (texts) => {
-        const { min, max } =
-          (
-            await statistics(
-              texts.map((text) => ({ text })),
-              { groupRows: 2 },
-            )
-          ).get('text') ?? {};
+        const rows = texts.map((text) => ({ text }));
+        const { min, max } = (await statistics(rows, { groupRows: 2 })).get('text') ?? {};
         const before = (one: unknown, other: string) => Buffer.compare(Buffer.from(String(one)), Buffer.from(other)) < 0;
         const outside = texts.filter((text) => before(text, String(min)) || before(max, text));
         expect(outside).toEqual([]);

@@ -68,10 +68,8 @@ describe('a pipeline that aggregates', () => {
     const report = await runIn(from, `from: leads\nsteps:${steps}\nto:\n  - ndjson: { path: out.ndjson, types: typed }`, folder);
     const books = report.sinks[0]?.books;
     const kept = records.filter((_, index) => index % 3 !== 2);
-    const sizes = Array.from(
-      { length: 37 },
-      (_, campaign) => kept.filter((lead) => 'campaign_id' in lead && lead.campaign_id === String(campaign)).length,
-    );
+    const of = (campaign: number) => kept.filter((lead) => 'campaign_id' in lead && lead.campaign_id === String(campaign));
+    const sizes = Array.from({ length: 37 }, (_, campaign) => of(campaign).length);
     const large = sizes.filter((size) => size > 28);
     expect(books).toMatchObject({
       read: count,

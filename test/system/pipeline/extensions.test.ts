@@ -141,13 +141,8 @@ describe('a sink of a program in a file', () => {
 
   test('gets all rows again after a run that was interrupted, from the pages on disk', async () => {
     const from = await some(900);
-    const { folder, pipeline, run } = await prepared(
-      from,
-      chain('{}', '').replace('on_error: fail\n', 'on_error: fail\nconsistency: off\n'),
-      own,
-      undefined,
-      '30',
-    );
+    const unchecked = chain().replace('on_error: fail\n', 'on_error: fail\nconsistency: off\n');
+    const { folder, pipeline, run } = await prepared(from, unchecked, own, undefined, '30');
     const controller = new AbortController();
     const stop = { page: ({ number }: { number: number }) => (number === 12 ? controller.abort() : undefined) };
     expect(await failureOf(run({ signal: controller.signal, watch: stop }))).toMatchObject({ code: 'E_RUN_ABORTED' });

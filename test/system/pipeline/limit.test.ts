@@ -106,11 +106,8 @@ describe('limit', () => {
         const text = before.map((step) => `  - ${step}\n`).join('');
         await run(`from: leads\nsteps:\n${text}  - select: [lead_id, aff_sub]\n${to(`${name}.all`)}`);
         const set = { 'service.limit': String(pageRows) };
-        const report = await run(
-          `from: leads\nsteps:\n${text}  - limit: ${most}\n  - select: [lead_id, aff_sub]\n${to(`${name}.part`)}`,
-          {},
-          set,
-        );
+        const part = `${text}  - limit: ${most}\n  - select: [lead_id, aff_sub]\n${to(`${name}.part`)}`;
+        const report = await run(`from: leads\nsteps:\n${part}`, {}, set);
         const all = await linesOf(`${name}.all`);
         expect(await linesOf(`${name}.part`)).toEqual(all.slice(0, most));
         expect(report.partial).toBe(all.length >= most);

@@ -24,9 +24,6 @@ test('every environment variable that the code names is in the reference', async
   const named = await Promise.all(
     files.map(async (name) => (await readFile(join('src', name), 'utf8')).match(/LEADSTREAM_[A-Z_]*[A-Z]/g) ?? []),
   );
-  expect([...new Set(named.flat())].sort()).toEqual(
-    Object.keys(environment)
-      .filter((name) => name.startsWith('LEADSTREAM_'))
-      .sort(),
-  );
+  const known = Object.keys(environment).filter((name) => name.startsWith('LEADSTREAM_'));
+  expect([...new Set(named.flat())].sort()).toEqual(known.sort());
 });

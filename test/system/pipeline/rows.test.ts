@@ -127,11 +127,10 @@ describe('values that their type cannot hold', () => {
     const folder = await temporaryFolder();
     const { leads } = connect({ baseUrl: (await records()).url, auth: { rest_api_key: testKey }, endWaitMs: 1 });
     const of = ({ lead_id: id }: { lead_id: string | null }) => new Date(id === '0' ? 1.7e15 : 0);
-    const report = writeTo(
-      leads.pipe(derive({ at: { type: 'timestamp', of } })),
-      csv({ path: join(folder, 'out.csv'), types, columns: ['at'] }),
-    );
-    await expect(report).rejects.toMatchObject({ message: expect.stringContaining('a date outside of the years 1 to 9999') });
+    const sink = csv({ path: join(folder, 'out.csv'), types, columns: ['at'] });
+    await expect(writeTo(leads.pipe(derive({ at: { type: 'timestamp', of } })), sink)).rejects.toMatchObject({
+      message: expect.stringContaining('a date outside of the years 1 to 9999'),
+    });
   });
 });
 
@@ -174,11 +173,8 @@ describe('the other side of a join, in which a key came twice', () => {
   });
 
   test('refuses a run that does not say which rows to keep', async () => {
-    const pipeline = await pipelineFor(
-      await serviceOf(lists),
-      bodyWith('\non_duplicate_key: keep_all', ', pick: all'),
-      await temporaryFolder(),
-    );
+    const body = bodyWith('\non_duplicate_key: keep_all', ', pick: all');
+    const pipeline = await pipelineFor(await serviceOf(lists), body, await temporaryFolder());
     await expect(runPipeline(pipeline)).rejects.toMatchObject({
       code: 'E_GATE_KEY',
       message: expect.stringMatching(/^steps\[0\] join: at least 1 row .*id '12'/),

@@ -67,10 +67,6 @@ function watcherOf(tell: (event: object) => void): Watcher {
   return { ...moments, run: operation, read: operation, request: operation, write: operation, finish: operation, commit: operation };
 }
 
-function sum(events: readonly Attributes[], what: string): number {
-  return events.reduce((total, event) => total + Number(event[what]), 0);
-}
-
 /** Holds the spans of one run against its report, and against what the service was asked. */
 function expectTrace(spans: readonly Exported[], report: RunReport, from: LoggedService): void {
   const own = spans.filter(({ attributes }) => attributes['run'] === report.runId);
@@ -83,15 +79,10 @@ function expectTrace(spans: readonly Exported[], report: RunReport, from: Logged
   expect(named('request').filter(({ attributes }) => attributes['purpose'] === 'probe')).toHaveLength(from.probes.length);
   const pages = run?.events.filter(({ at }) => at === undefined) ?? [];
   expect(pages).toHaveLength(report.pages);
-  expect(sum(pages, 'rows')).toBe(report.read);
+  expect(pages.reduce((total, { rows }) => total + Number(rows), 0)).toBe(report.read);
   for (const { at, books } of report.sinks) {
     const writes = named('write').filter(({ attributes }) => attributes['at'] === at);
-    expect(
-      sum(
-        writes.map(({ attributes }) => attributes),
-        'rows',
-      ),
-    ).toBe(books.written);
+    expect(writes.reduce((total, { attributes }) => total + Number(attributes['rows']), 0)).toBe(books.written);
   }
   expect(named('read')).toHaveLength(1 + report.sides.length);
   expect(named('finish')).toHaveLength(report.sinks.length);
@@ -170,11 +161,10 @@ describe('watching a run', () => {
   test('a watcher cannot disturb a run by throwing', async () => {
     const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
     const undisturbed = await report({});
-    const broken = await report(
-      watcherOf(() => {
-        throw new Error('broken');
-      }),
-    );
+    const throwing = () => {
+      throw new Error('broken');
+    };
+    const broken = await report(watcherOf(throwing));
     expect(broken).toEqual(undisturbed);
     expect(new Set(warn.mock.calls.map(([message]) => message)).size).toBe(warn.mock.calls.length);
   });

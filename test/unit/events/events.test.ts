@@ -66,11 +66,8 @@ describe('events', () => {
     test('tells nothing of a failure that is not of leadstream but its class', async () => {
       const got: unknown[] = [];
       const watched = events({ commit: { error: ({ error }) => got.push(error) } });
-      const failing = watched.during(
-        'commit',
-        () => ({ outputs: ['/a'], actions: 1 }),
-        () => Promise.reject(new RangeError('jane@example.com is out of range')),
-      );
+      const commit = () => Promise.reject(new RangeError('jane@example.com is out of range'));
+      const failing = watched.during('commit', () => ({ outputs: ['/a'], actions: 1 }), commit);
       await expect(failing).rejects.toThrow('jane@example.com');
       expect(got).toEqual([{ code: 'UNKNOWN', message: 'RangeError' }]);
     });
@@ -81,11 +78,8 @@ describe('events', () => {
         ['start', 'end', 'asyncStart', 'asyncEnd', 'error'].map((phase) => [phase, () => told.push(phase)]),
       ) as unknown as Parameters<ReturnType<typeof tracingChannel>['subscribe']>[0];
       tracingChannel('leadstream:commit').subscribe(subscribers);
-      const failing = events().during(
-        'commit',
-        () => ({ outputs: [], actions: 0 }),
-        () => Promise.reject(new Error('no')),
-      );
+      const commit = () => Promise.reject(new Error('no'));
+      const failing = events().during('commit', () => ({ outputs: [], actions: 0 }), commit);
       await expect(failing).rejects.toThrow('no');
       tracingChannel('leadstream:commit').unsubscribe(subscribers);
       expect(told).toEqual(['start', 'end', 'error', 'asyncStart', 'asyncEnd']);

@@ -8,11 +8,8 @@ import { output } from '../../support/parquet-files.js';
 import { anyText } from '../../support/texts.js';
 
 function sorted(type: DeclaredType, values: readonly Value[], descending = false): readonly Value[] | undefined {
-  const group = new RowValues(
-    [output('a', type)],
-    { rows: values.length, text: Infinity, sortedBy: [{ column: 'a', descending }] },
-    (rows) => rows,
-  );
+  const bounds = { rows: values.length, text: Infinity, sortedBy: [{ column: 'a', descending }] };
+  const group = new RowValues([output('a', type)], bounds, (rows) => rows);
   group.add(new Batch(values.length, [new FlatVector(values)]), 0, values.length);
   return group.take().columns[0];
 }
@@ -55,13 +52,7 @@ test('takes two times of one day for the same date, and keeps the order of equal
   const group = new RowValues(columns, { rows: 4, text: Infinity, sortedBy }, (rows) => rows);
   const days = ['1969-12-31T23:00Z', '1969-12-31T01:00Z', '1969-12-30T12:00Z', '1969-12-31T02:00Z'].map((text) => new Date(text));
   const values = [days, [7n, 5n, 1n, 7n], [0n, 1n, 2n, 3n]];
-  group.add(
-    new Batch(
-      4,
-      values.map((some) => new FlatVector(some)),
-    ),
-    0,
-    4,
-  );
+  const vectors = values.map((some) => new FlatVector(some));
+  group.add(new Batch(4, vectors), 0, 4);
   expect(group.take().columns[2]).toEqual([2n, 0n, 3n, 1n]);
 });

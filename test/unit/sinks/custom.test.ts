@@ -42,11 +42,8 @@ function noting(overrides: Partial<CustomWriter<Row>> = {}) {
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> => work.catch((failure: unknown) => failure);
 
-const failing = (pages$: Observable<Page>) =>
-  concat(
-    pages$.pipe(take(1)),
-    throwError(() => new Error('no')),
-  );
+const no$ = throwError(() => new Error('no'));
+const failing = (pages$: Observable<Page>) => concat(pages$.pipe(take(1)), no$);
 
 /** Fails behind the first page, and at the next subscription not. */
 const failingOnce = () => {

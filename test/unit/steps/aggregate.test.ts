@@ -135,10 +135,8 @@ describe('aggregate', () => {
     await fc.assert(
       fc.asyncProperty(rows, by, batches, fc.constantFrom(1, 4), async (some, names, of, size) => {
         const expected = grouped(some, names, everything);
-        const got = run(
-          aggregate<Row, readonly GroupBy[], typeof everything>(keyed(names), everything, { folder }),
-          pagesOf(some, size, of),
-        );
+        const step = aggregate<Row, readonly GroupBy[], typeof everything>(keyed(names), everything, { folder });
+        const got = run(step, pagesOf(some, size, of));
         if (fits(expected)) expect(await got).toEqual(expected);
         else await expect(got).rejects.toMatchObject({ code: 'E_STEP_OVERFLOW' });
       }),
@@ -182,11 +180,8 @@ describe('aggregate', () => {
 
   test('sums decimals with compensation', async () => {
     const compute = { sum: { sum: 'n', type: 'decimal' }, mean: { avg: 'n', type: 'decimal' } } as const;
-    const pages = pagesOf(
-      Array.from({ length: 1_000 }, (): Row => ({ n: '0.1' })),
-      7,
-      batchFromRows,
-    );
+    const tenths = Array.from({ length: 1_000 }, (): Row => ({ n: '0.1' }));
+    const pages = pagesOf(tenths, 7, batchFromRows);
     expect(await run(aggregate<Row, readonly [], typeof compute>([], compute), pages)).toEqual([{ sum: 100, mean: 0.1 }]);
   });
 

@@ -28,11 +28,8 @@ async function tallyOf(left: readonly Row[], right: readonly Row[], options: Par
 
 /** The `v` of the one row that `pick` takes of several that match. */
 async function picked(pick: Choice, right: readonly Row[], key?: readonly string[]): Promise<unknown> {
-  const [row] = await joined(
-    [{ id: '1' }],
-    right.map((row) => ({ id: '1', ...row })),
-    { pick, key },
-  );
+  const sides = [[{ id: '1' }], right.map((row) => ({ id: '1', ...row }))] as const;
+  const [row] = await joined(...sides, { pick, key });
   return row?.b_v;
 }
 

@@ -71,15 +71,11 @@ describe('sort', () => {
     const pages = Array.from({ length: count / 1_000 }, (_, page) => some.slice(page * 1_000, (page + 1) * 1_000));
     const by = [{ field: 'id', type: 'integer' }] as const;
     const got: Row[] = [];
-    const sorted$ = leasedPages(pages).pages$.pipe(sort(by, { memory: 32e6, folder }));
-    await lastValueFrom(
-      sorted$.pipe(
-        tap(({ rows: emitted, lease }) => {
-          got.push(...emitted);
-          lease.release();
-        }),
-      ),
-    );
+    const taking = tap(({ rows: emitted, lease }: Page) => {
+      got.push(...emitted);
+      lease.release();
+    });
+    await lastValueFrom(leasedPages(pages).pages$.pipe(sort(by, { memory: 32e6, folder }), taking));
     expect(got.map(({ id, more = null }) => [id, more])).toEqual(sorted(some, by).map(({ id, more = null }) => [id, more]));
     await until(async () => (await readdir(folder)).length === 0);
   });
@@ -102,10 +98,8 @@ describe('sort', () => {
     const { pages$ } = leasedPages(some);
     await lastValueFrom(pages$.pipe(step, toArray()));
     await lastValueFrom(pages$.pipe(step, take(1)));
-    const failing$ = concat(
-      pages$,
-      throwError(() => new Error('broken')),
-    );
+    const broken$ = throwError(() => new Error('broken'));
+    const failing$ = concat(pages$, broken$);
     await expect(lastValueFrom(failing$.pipe(step))).rejects.toThrow('broken');
     await until(async () => (await readdir(folder)).length === 0);
   });

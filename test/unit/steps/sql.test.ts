@@ -150,12 +150,8 @@ describe('a query', () => {
 
   test('groups by all columns in a pivot that names none', async () => {
     const query = "SELECT a FROM rows PIVOT (count(*) FOR lead_status IN ('new' AS a))";
-    expect(
-      await run(
-        query,
-        [1, 2, 3].map((id) => ({ ...lead, lead_id: `${id}`, lead_status: 'new' })),
-      ),
-    ).toEqual(Array(3).fill({ a: 1n }));
+    const rows = [1, 2, 3].map((id) => ({ ...lead, lead_id: `${id}`, lead_status: 'new' }));
+    expect(await run(query, rows)).toEqual(Array(3).fill({ a: 1n }));
   });
 
   test('has one clock, the start of the run, in UTC', async () => {
@@ -195,14 +191,8 @@ describe('a query', () => {
     const disguised = run('SELECT email::INTEGER AS a FROM rows', [{ ...lead, email: 'x: Secret Error: x' }]);
     await expect(disguised).rejects.toMatchObject({ message: expect.stringContaining('rows: Conversion Error;') });
     const context = runtime({ firstStart });
-    const none = ["'inf'::DOUBLE", "'infinity'::TIMESTAMP", "'-infinity'::DATE", "'infinity'::TIMESTAMPTZ"];
-    none.push(
-      "'infinity'::TIMESTAMP_NS",
-      "TIMESTAMP '12024-01-01'",
-      "DATE '0000-12-31'",
-      '9007199254740993::DECIMAL(38,2)',
-      'age::HUGEINT * 2',
-    );
+    const none = ["'inf'::DOUBLE", "'infinity'::TIMESTAMP", "'-infinity'::DATE", "'infinity'::TIMESTAMPTZ", "'infinity'::TIMESTAMP_NS"];
+    none.push("TIMESTAMP '12024-01-01'", "DATE '0000-12-31'", '9007199254740993::DECIMAL(38,2)', 'age::HUGEINT * 2');
     for (const value of none) expect(await run(`SELECT ${value} AS a FROM rows`, rows, context)).toEqual([]);
     expect(context.rejects.map(({ fault }) => fault.field)).toEqual(none.map(() => 'a'));
     expect(context.tally).toMatchObject({ groups: none.length, rejected: none.length });
