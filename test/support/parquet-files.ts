@@ -38,12 +38,7 @@ export async function fileOf(
   options: FileOptions = {},
 ): Promise<string> {
   const { engine: name = 'arrow', groupRows = 10_000, many = false, texts = false, ...more } = options;
-  const encoding: Encoding = {
-    compression: 'snappy',
-    sortedBy: [],
-    metadata: {},
-    ...more,
-  };
+  const encoding: Encoding = { compression: 'snappy', sortedBy: [], metadata: {}, ...more };
   const path = join(folder, `${name}-${String((counter += 1))}.parquet`);
   const file = await PartialFile.open(`${path}.partial`, path);
   const engine = await loadEngine(name);

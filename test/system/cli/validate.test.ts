@@ -96,10 +96,7 @@ describe('validate', () => {
   });
 
   test('foresees what run refuses: to write over the file itself, and a file that is not there', async () => {
-    const cwd = await folderWith({
-      'self.yaml': sound.replace('out.csv', 'self.yaml'),
-      'a.yaml': sound,
-    });
+    const cwd = await folderWith({ 'self.yaml': sound.replace('out.csv', 'self.yaml'), 'a.yaml': sound });
     const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'a-key-of-nobody' };
     const both = async (...files: string[]) =>
       Promise.all(

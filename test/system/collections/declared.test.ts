@@ -19,7 +19,5 @@ test('a name of a collection can be inherited from the defaults of the file', as
   ]);
   await expect(
     loadPipelines({ text: text.replaceAll('key: [no]', 'key: [nu]'), file: 'p.yaml' }, { env, baseDir: '/tmp' }),
-  ).rejects.toMatchObject({
-    issues: [expect.anything()],
-  });
+  ).rejects.toMatchObject({ issues: [expect.anything()] });
 });

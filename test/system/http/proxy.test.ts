@@ -84,9 +84,7 @@ describe('a command takes the proxy of its environment', () => {
   test('also of the file that --env names', async () => {
     const [{ asked, url }, baseUrl] = [await openProxy(), await openService()];
     const cwd = await folderWith({ 'users.yaml': users, '.env': variables(baseUrl, url()) });
-    const { code, stderr } = await cli(['run', 'users.yaml', '--env', '.env', '--log-level', 'debug', '--report', 'report.json'], {
-      cwd,
-    });
+    const { code, stderr } = await cli(['run', 'users.yaml', '--env', '.env', '--log-level', 'debug', '--report', 'report.json'], { cwd });
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(asked).not.toEqual([]);
     expect(await readFile(join(cwd, 'users.csv'), 'utf8')).toMatch(/^1,/m);

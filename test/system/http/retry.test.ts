@@ -63,12 +63,7 @@ describe('unsubscribe', () => {
   test('during the backoff makes no more requests', async () => {
     const { url, requests } = await ownServer(answer(500));
     const failed = new Subject<void>();
-    const options = {
-      baseUrl: url,
-      retry: { attempts: 5, baseMs: 20, capMs: 20 },
-      random: () => 1,
-      watch: { retry: () => failed.next() },
-    };
+    const options = { baseUrl: url, retry: { attempts: 5, baseMs: 20, capMs: 20 }, random: () => 1, watch: { retry: () => failed.next() } };
     const [client] = clientOf(options);
     const subscription = list(client.reader(collections.leads), 1).subscribe();
     await new Promise<void>((done) => failed.subscribe(() => done()));

@@ -36,11 +36,7 @@ const cases: readonly [steps: string, comments: Readonly<Record<string, string>>
   [
     `  - aggregate: { by: [campaign_id], compute: { leads: 'count()', newest: 'max(timestamp)' } }
 `,
-    {
-      campaign_id: 'campaign_id of leads; text, plain.',
-      leads: 'count(); integer, plain.',
-      newest: 'max(timestamp); timestamp, plain.',
-    },
+    { campaign_id: 'campaign_id of leads; text, plain.', leads: 'count(); integer, plain.', newest: 'max(timestamp); timestamp, plain.' },
   ],
 ];
 

@@ -112,10 +112,7 @@ describe('undeclared fields', () => {
 
   test('that have the name of a column of the steps give way', async () => {
     const lists = {
-      leads: leads(200, (index) => ({
-        bridge_id: index === 199 ? 'none' : '1',
-        ...(index >= 149 && { bridge_title: 'of the lead' }),
-      })),
+      leads: leads(200, (index) => ({ bridge_id: index === 199 ? 'none' : '1', ...(index >= 149 && { bridge_title: 'of the lead' }) })),
       bridges: [{ id: '1', title: 'of the bridge' }],
     };
     const [from, folder] = [await serviceOf(lists), await temporaryFolder()];

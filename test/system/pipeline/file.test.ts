@@ -226,11 +226,7 @@ describe('--set', () => {
   test('takes the place of a value of the file', async () => {
     const pipeline = await loadPipeline(
       { text: pipelineText(`from: leads\n${to}`), file: 'p.yaml' },
-      {
-        env,
-        set: { 'service.limit': '7', 'to.0.csv.path': 'b.csv' },
-        baseDir: '/x',
-      },
+      { env, set: { 'service.limit': '7', 'to.0.csv.path': 'b.csv' }, baseDir: '/x' },
     );
     expect(pipeline.connection.limit).toBe(7);
     expect(pipeline.plan.sinks[0]?.output).toBe('/x/b.csv');

@@ -124,11 +124,7 @@ test.each([
   [[{ uid: '7', key: 'k-e-y', restApiKey: 'own' }], { [`rest_api_key=${md5}`]: 401, 'rest_api_key=own': 200 }],
   [
     [{ uid: '1', key: 'a' }, { uid: '2', key: 'b' }, { restApiKey: 'c' }],
-    {
-      'authorized_uid=2&authorized_rest_api_key=b': 200,
-      'authorized_uid=1&authorized_rest_api_key=b': 401,
-      'rest_api_key=c': 200,
-    },
+    { 'authorized_uid=2&authorized_rest_api_key=b': 200, 'authorized_uid=1&authorized_rest_api_key=b': 401, 'rest_api_key=c': 200 },
   ],
 ])('the accounts %j: credentials are answered with %j', async (accounts, statuses) => {
   const { url } = await served({ accounts });

@@ -7,10 +7,7 @@ import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 async function placed() {
   const folder = await temporaryFolder();
   const at = (name: string) => join(folder, name);
-  const place = {
-    names: () => filesBelow(folder),
-    read: (name: string) => readFile(at(name), 'utf8').catch(() => undefined),
-  };
+  const place = { names: () => filesBelow(folder), read: (name: string) => readFile(at(name), 'utf8').catch(() => undefined) };
   return { at, place };
 }
 

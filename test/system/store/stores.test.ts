@@ -12,9 +12,7 @@ describe('text files on a store', () => {
     for (const store of ['{ region: "${AWS_SECRET_ACCESS_KEY}" }', `{ endpoint: 'http://user:word@host' }`, '{ access_key: x }'])
       await expect(
         pipelineFor({ env: { ...from.env, AWS_SECRET_ACCESS_KEY: 'key-of-the-test' } }, `store: ${store}\n${to('x.csv')}`, '.'),
-      ).rejects.toMatchObject({
-        code: expect.stringMatching(/^E_SPEC_/),
-      });
+      ).rejects.toMatchObject({ code: expect.stringMatching(/^E_SPEC_/) });
   });
 
   test('need a package, of which validate says that it is missing', async () => {

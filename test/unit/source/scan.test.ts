@@ -99,9 +99,7 @@ describe('scan', () => {
     let taken = 0;
     const damage = fc.array(
       fc.record({ at: fc.nat(400), remove: fc.nat(2), put: fc.constantFrom(...'"\\,:{}[] \n\x01ax0u', '\\u00', '\\ud83d', '\xff') }),
-      {
-        maxLength: 3,
-      },
+      { maxLength: 3 },
     );
     fc.assert(
       fc.property(mixed, fc.nat(3), damage, (list, way, damages) => {
