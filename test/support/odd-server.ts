@@ -288,13 +288,14 @@ export const ownEnv = ({ url }: Pick<OddServer, 'url'>, path = '/v2') => ({
   LEADSTREAM_REST_API_KEY: ownKey,
 });
 
-/** Runs a pipeline file against a server. */
+/** Runs a pipeline file against a server, by default in a folder of its own. */
 export async function runOwn(
   server: OddServer,
   text: string,
-  folder: string,
+  folder?: string,
   { set, path, ...options }: RunOptions & { readonly set?: Readonly<Record<string, string>>; readonly path?: string } = {},
 ) {
-  const pipeline = await loadPipeline({ text, file: 'p.yaml' }, { env: ownEnv(server, path), baseDir: folder, ...(set ? { set } : {}) });
+  const place = { env: ownEnv(server, path), baseDir: folder ?? (await temporaryFolder()) };
+  const pipeline = await loadPipeline({ text, file: 'p.yaml' }, { ...place, ...(set && { set }) });
   return runPipeline(pipeline, { stateDir: `${await temporaryFolder()}/state`, ...options });
 }

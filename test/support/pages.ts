@@ -27,13 +27,8 @@ export function pagedSource<T>(
   fetch: (page: number) => Observable<readonly T[]>,
   options: Partial<Parameters<typeof pagedBatches>[1]> = {},
 ): Observable<Page<T>> {
-  const batch = (rows: readonly T[]) =>
-    batchOf(
-      pageOf(
-        1,
-        rows.map((row) => ({ row: row as string })),
-      ),
-    );
+  const records = (rows: readonly T[]) => rows.map((row) => ({ row: row as string }));
+  const batch = (rows: readonly T[]) => batchOf(pageOf(1, records(rows)));
   return pagedBatches<{ row: string }>((page) => defer(() => fetch(page)).pipe(map(batch)), {
     ...{ name: 'the list', window: 8, concurrency: 4, firstPage: 1, confirmEnd: () => of(undefined) },
     ...options,

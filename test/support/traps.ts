@@ -61,6 +61,7 @@ interface Trap {
 }
 
 const some = (random: Random): number => 3 * limit + Math.floor(random() * 12 * limit);
+const fewer = (random: Random): number => limit + Math.floor(random() * 6 * limit);
 const pagesOf = (list: List): number => Math.ceil(list.keys.length / limit);
 const pageIn = (list: List, random: Random, from = 1): number => from + Math.floor(random() * Math.max(1, pagesOf(list) - from + 1));
 
@@ -86,6 +87,8 @@ function shuffled(keys: readonly string[], random: Random): string[] {
   return keys.map(() => left.splice(Math.floor(random() * left.length), 1)[0] ?? '');
 }
 
+const turned = (keys: readonly string[], _random: Random, request: number) => (request % 2 ? keys : keys.toReversed());
+
 const inGroups = (size: number) =>
   ordered((keys, random) =>
     Array.from({ length: Math.ceil(keys.length / size) }, (_, group) =>
@@ -93,16 +96,16 @@ const inGroups = (size: number) =>
     ).flat(),
   );
 
-/** Answers pages after a certain one like another page. */
-const capped =
-  (instead: (cap: number) => number): Trap['answers'] =>
-  (list, random) => {
-    const cap = pageIn({ ...list, keys: list.keys.slice(limit) } as List, random);
-    return (page, size) => (page > cap ? list.page(instead(cap), size) : list.page(page, size));
-  };
-
 const nothing: readonly string[] = [];
 const none = Number.MAX_SAFE_INTEGER;
+
+/** Answers pages after a certain one like another page, or like that one. */
+const capped =
+  (instead: number | 'cap'): Trap['answers'] =>
+  (list, random) => {
+    const cap = pageIn({ ...list, keys: list.keys.slice(limit) } as List, random);
+    return (page, size) => (page > cap ? list.page(instead === 'cap' ? cap : instead, size) : list.page(page, size));
+  };
 
 /** Answers some page wrongly the first time. */
 const once =
@@ -128,6 +131,9 @@ const outage =
     };
   };
 
+const emptied = () => nothing;
+const shortened = (list: List, page: number, size: number) => list.page(page, size).slice(0, -1);
+
 function fromPage(list: List, random: Random) {
   const from = pageIn(list, random);
   return (page: number, size: number) => page >= from && size > 1;
@@ -142,14 +148,8 @@ export const traps: readonly Trap[] = [
     const empty = pageIn(list, random);
     return (page, size) => ((page === empty || page === empty + 1) && size > 1 ? nothing : list.page(page, size));
   }),
-  lying(
-    'a page that is empty once',
-    once(() => nothing),
-  ),
-  lying(
-    'a page that lacks its last row once',
-    once((list, page, size) => list.page(page, size).slice(0, -1)),
-  ),
+  lying('a page that is empty once', once(emptied)),
+  lying('a page that lacks its last row once', once(shortened)),
   lying('an outage from a page on', outage(fromPage)),
   lying(
     'an outage from a request on',
@@ -171,18 +171,9 @@ export const traps: readonly Trap[] = [
     const wrong = pageIn(list, random, 2);
     return (page, size) => list.page(page === wrong && size === limit ? page - 1 : page, size);
   }),
-  lying(
-    'no page above a number',
-    capped(() => none),
-  ),
-  lying(
-    'the last page that there may be again above a number',
-    capped((cap) => cap),
-  ),
-  lying(
-    'the first page again above a number',
-    capped(() => 1),
-  ),
+  lying('no page above a number', capped(none)),
+  lying('the last page that there may be again above a number', capped('cap')),
+  lying('the first page again above a number', capped(1)),
   lying('the first page again behind the end', (list) => (page, size) => list.page((page - 1) * size < list.keys.length ? page : 1, size)),
   lying('all pages over and over', (list) => (page, size) => list.page(((page - 1) % Math.ceil(list.keys.length / size)) + 1, size)),
   lying('the last page again with a changing field', (list) => {
@@ -194,22 +185,15 @@ export const traps: readonly Trap[] = [
   }),
   lying('another order for neighbours', inGroups(3)),
   lying('another order for groups across pages', inGroups(limit + 7)),
-  lying(
-    'another order throughout',
-    ordered((keys, random) => shuffled(keys, random)),
-    (random) => limit + Math.floor(random() * 6 * limit),
-  ),
-  lying(
-    'the other direction every other time',
-    ordered((keys, _random, request) => (request % 2 ? keys : keys.toReversed())),
-  ),
+  lying('another order throughout', ordered(shuffled), fewer),
+  lying('the other direction every other time', ordered(turned)),
   lying(
     'another beginning',
     ordered((keys, random) => {
       const from = Math.floor(random() * keys.length);
       return [...keys.slice(from), ...keys.slice(0, from)];
     }),
-    (random) => limit + Math.floor(random() * 6 * limit),
+    fewer,
   ),
 
   lying('every fifth page empty once', (list) => {
@@ -400,16 +384,9 @@ export async function runOver(trap: Trap, consistency: 'repair' | 'prove', seed:
     service: {
       base_url: service.url,
       auth: { rest_api_key: '${KEY}' },
-      limit: String(limit),
-      threads: '0',
-      end_wait: `${endWaitMs}ms`,
-      max_pages: '2000',
-      retry: { base: '1ms', cap: '1ms', attempts: '2' },
+      ...{ limit, threads: 0, end_wait: `${endWaitMs}ms`, max_pages: 2000, retry: { base: '1ms', cap: '1ms', attempts: 2 } },
     },
-    from,
-    consistency,
-    spool: 'off',
-    to: [{ ndjson: { path: file } }],
+    ...{ from, consistency, spool: 'off', to: [{ ndjson: { path: file } }] },
   });
   try {
     const report = await runPipeline(await loadPipeline({ text, file: 'trap' }, { env: { KEY: key }, baseDir }));

@@ -66,7 +66,7 @@ test.each([
     send(response, { data: rows, has_more: rows.at(-1)?.no === 30 ? none : more });
   });
   const text = ownText(`${key}\n    rows: /data\n    paging: { scheme: cursor, last: no, more: /has_more, param: after }`, file('repair'));
-  expect(await runOwn(server, text, await temporaryFolder())).toMatchObject({ read: 30, consistency: { outcome: 'stable' } });
+  expect(await runOwn(server, text)).toMatchObject({ read: 30, consistency: { outcome: 'stable' } });
 });
 
 const sends =
@@ -210,7 +210,7 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
       const at = rows.findIndex(({ total }) => String(total) === url.searchParams.get('after'));
       send(response, slice(rows, url, at + 1).rows);
     });
-    await expect(runOwn(server, ownText(last('total'), file('off')), await temporaryFolder())).rejects.toMatchObject({
+    await expect(runOwn(server, ownText(last('total'), file('off')))).rejects.toMatchObject({
       code: 'E_SOURCE_CURSOR',
       message: expect.stringContaining('the last row has no total'),
     });
@@ -219,10 +219,10 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
   test('is a warning on the first page if the size is not honoured, and an error under strict', async () => {
     const server = await ownServer((response) => send(response, { data: { items: orders(7) } }));
     const text = ownText(cursor, file('check'));
-    const report = await runOwn(server, text, await temporaryFolder());
+    const report = await runOwn(server, text);
     expect(report.warnings).toMatchObject([{ code: 'W_SOURCE_UNCHECKED' }]);
     await expect(runOwn(server, text, await temporaryFolder(), { set: { 'service.strict': 'true' } })).rejects.toMatchObject({ exit: 65 });
-    expect(await runOwn(server, ownText(cursor, file('prove')), await temporaryFolder())).toMatchObject({
+    expect(await runOwn(server, ownText(cursor, file('prove')))).toMatchObject({
       consistency: { outcome: 'stable' },
     });
   });
@@ -230,7 +230,7 @@ to: [{ ndjson: { path: orders.ndjson } }]`,
   test('may be an empty list beside a code of success that is no code of HTTP', async () => {
     const offset = `${key}\n    rows: /items\n    paging: { scheme: offset, param: skip, limit: top }`;
     const server = await ownServer(changed((body) => ({ code: 20_000, ...body }))(byOffset(orders(30))));
-    expect(await runOwn(server, ownText(offset, file('check')), await temporaryFolder())).toMatchObject({ read: 30, warnings: [] });
+    expect(await runOwn(server, ownText(offset, file('check')))).toMatchObject({ read: 30, warnings: [] });
   });
 });
 

@@ -55,7 +55,7 @@ describe('a link to the next page', () => {
   test('that changes the query in a further pass only proves nothing either', async () => {
     let requests = 0;
     const server = await ownServer((...asked) => linking((requests += 1) > 4 ? 'x=1' : kept)(...asked));
-    const report = await runOwn(server, text('prove'), await temporaryFolder());
+    const report = await runOwn(server, text('prove'));
     expect(report).toMatchObject({ warnings: [{ code: 'W_SOURCE_LINK' }], consistency: { outcome: 'repaired', repaired: 11 } });
   });
 
@@ -86,5 +86,5 @@ test('a list by cursor sends the query with every request', async () => {
     byCursor(orders(30))(response, url, ...rest);
   });
   const proving = text('prove', 'scheme: cursor, next: /paging/next, param: cursor', undefined, '/data/items');
-  expect(await runOwn(server, proving, await temporaryFolder())).toMatchObject({ read: 30, consistency: { outcome: 'proven' } });
+  expect(await runOwn(server, proving)).toMatchObject({ read: 30, consistency: { outcome: 'proven' } });
 });

@@ -87,7 +87,7 @@ describe('a collection of one’s own by page number', () => {
       const page = Number(url.searchParams.get('p'));
       send(response, rows.slice(20 * page, 20 * page + 20));
     });
-    const report = await runOwn(server, ownText(paged.replace('limit: size', 'limit: none')), await temporaryFolder());
+    const report = await runOwn(server, ownText(paged.replace('limit: size', 'limit: none')));
     expect(report).toMatchObject({ read: 47, consistency: { outcome: 'stable', counted: 'pages' } });
     expect(server.requests.some(({ searchParams }) => searchParams.has('limit') || searchParams.has('none'))).toBe(false);
   });
@@ -126,7 +126,7 @@ describe('a collection of one’s own by offset', () => {
   test('is proven by passes with other borders', async () => {
     const server = await ownServer(byOffset(orders(95)));
     const text = ownText(offset, 'from: orders\nconsistency: prove\nto: [{ csv: { path: o.csv } }]');
-    expect(await runOwn(server, text, await temporaryFolder())).toMatchObject({ read: 95, consistency: { outcome: 'proven', passes: 2 } });
+    expect(await runOwn(server, text)).toMatchObject({ read: 95, consistency: { outcome: 'proven', passes: 2 } });
   });
 
   test('is resumed when the last page has the same rows, whatever else is in the response', async () => {
@@ -161,6 +161,6 @@ test('a collection of one’s own in one answer is read by a single kind of requ
   const server = await ownServer(json({ data: orders(50) }));
   const none =
     '    path: /orders\n    key: [no]\n    rows: /data\n    undeclared: drop\n    query: { status: any }\n    paging: { scheme: none }';
-  expect(await runOwn(server, ownText(none), await temporaryFolder())).toMatchObject({ read: 50, consistency: { outcome: 'stable' } });
+  expect(await runOwn(server, ownText(none))).toMatchObject({ read: 50, consistency: { outcome: 'stable' } });
   expect(new Set(paths(server))).toEqual(new Set(['/v2/orders?status=any']));
 });

@@ -57,7 +57,7 @@ describe.each([
   test('is proven by two passes that miss nothing, and repaired when rows moved', async () => {
     const prove = ownText(declared, 'from: orders\nconsistency: prove\nto: [{ ndjson: { path: orders.ndjson } }]');
     const still = await ownServer(serve(orders(35)));
-    expect(await runOwn(still, prove, await temporaryFolder())).toMatchObject({ consistency: { outcome: 'proven', passes: 2 } });
+    expect(await runOwn(still, prove)).toMatchObject({ consistency: { outcome: 'proven', passes: 2 } });
     // The first row goes when two pages were read, so that the third begins a row too late.
     let requests = 0;
     const moved = await ownServer((...asked) => serve(orders(35).slice((requests += 1) > 2 ? 1 : 0))(...asked));
@@ -134,7 +134,7 @@ describe('a list that does not end', () => {
       send(response, { data: { items: orders(10) }, paging: { next: page + 1 } });
     });
     const text = ownText(cursor, `from: orders\nconsistency: ${mode}\nto: [{ csv: { path: o.csv } }]`);
-    await expect(runOwn(server, text, await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_ENDLESS' });
+    await expect(runOwn(server, text)).rejects.toMatchObject({ code: 'E_SOURCE_ENDLESS' });
     expect(server.requests.length).toBeLessThan(20);
   });
 
@@ -142,7 +142,7 @@ describe('a list that does not end', () => {
     const empty = await ownServer((response, url) =>
       send(response, { data: { items: [] }, paging: { next: Number(url.searchParams.get('cursor') ?? 0) + 1 } }),
     );
-    await expect(runOwn(empty, ownText(cursor), await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_ENDLESS' });
+    await expect(runOwn(empty, ownText(cursor))).rejects.toMatchObject({ code: 'E_SOURCE_ENDLESS' });
     const long = await ownServer(byCursor(orders(100)));
     const short = runOwn(long, ownText(cursor), await temporaryFolder(), { set: { 'service.max_pages': '4' } });
     await expect(short).rejects.toMatchObject({ code: 'E_SOURCE_MAX_PAGES' });
@@ -154,7 +154,7 @@ describe('a list that does not end', () => {
       const items = from === 1 || from === 2 ? [] : orders(20).slice(from > 2 ? 10 : 0, from > 2 ? 20 : 10);
       send(response, { data: { items }, paging: from < 3 ? { next: from + 1 } : { next: null } });
     });
-    expect(await runOwn(server, ownText(cursor), await temporaryFolder())).toMatchObject({ read: 20, pages: 2 });
+    expect(await runOwn(server, ownText(cursor))).toMatchObject({ read: 20, pages: 2 });
   });
 });
 
@@ -169,14 +169,14 @@ test('a list whose cursors serve once goes on behind a page without rows', async
     send(response, { data: { items: isSecond ? [] : items }, paging: { next } });
   });
   const text = ownText(cursor, 'from: orders\nconsistency: off\nto: [{ ndjson: { path: orders.ndjson } }]');
-  expect(await runOwn(server, text, await temporaryFolder())).toMatchObject({ read: 20, pages: 2 });
+  expect(await runOwn(server, text)).toMatchObject({ read: 20, pages: 2 });
 });
 
 describe('the end of a list without page numbers', () => {
   test('is not believed when a pointer never met a cursor though the list has more rows', async () => {
     const server = await ownServer(byCursor(orders(95)));
     const wrong = ownText(cursor.replace('/paging/next', '/pagination/next'));
-    await expect(runOwn(server, wrong, await temporaryFolder())).rejects.toMatchObject({
+    await expect(runOwn(server, wrong)).rejects.toMatchObject({
       code: 'E_SOURCE_CURSOR',
       message: 'orders: requested 9 of its rows, and the service returned them without a cursor to the others',
     });
@@ -186,7 +186,7 @@ describe('the end of a list without page numbers', () => {
     const server = await ownServer((response, url, ...rest) =>
       url.searchParams.get('limit') === '10' ? byCursor(orders(7))(response, url, ...rest) : send(response, { error: 'limit' }, {}, 422),
     );
-    const report = await runOwn(server, ownText(cursor), await temporaryFolder());
+    const report = await runOwn(server, ownText(cursor));
     expect(report).toMatchObject({ read: 7, consistency: { outcome: 'stable' } });
     expect(report.consistency.unchecked?.[0]).toContain('that one page is the whole list');
   });
@@ -197,11 +197,11 @@ describe('the end of a list without page numbers', () => {
         const from = Number(url.searchParams.get('cursor') ?? 0);
         send(response, { data: { items: orders(25).slice(from, from + 10) }, paging: { next: from + 10 } });
       });
-    expect(await runOwn(await server(), ownText(`${cursor}\n    end: empty_page`), await temporaryFolder())).toMatchObject({
+    expect(await runOwn(await server(), ownText(`${cursor}\n    end: empty_page`))).toMatchObject({
       read: 25,
       pages: 3,
     });
-    await expect(runOwn(await server(), ownText(cursor), await temporaryFolder())).rejects.toMatchObject({ code: 'E_SOURCE_ENDLESS' });
+    await expect(runOwn(await server(), ownText(cursor))).rejects.toMatchObject({ code: 'E_SOURCE_ENDLESS' });
   });
 });
 
@@ -237,7 +237,7 @@ describe('an interrupted read', () => {
       given.add(used);
       byCursor(orders(45))(response, url, attempt, request);
     });
-    const report = await runOwn(server, ownText(cursor), await temporaryFolder());
+    const report = await runOwn(server, ownText(cursor));
     expect(report).toMatchObject({ read: 45, consistency: { outcome: 'stable' }, warnings: [{ code: 'W_SOURCE_UNCHECKED' }] });
     expect(report.consistency.unchecked).toEqual([
       'the end: the service refuses page 5 a second time',
@@ -258,7 +258,7 @@ describe('a link to the next page', () => {
     ['file:///etc/passwd', 'points to file:, another origin'],
   ])('to %s is refused before anything is sent', async (to, why) => {
     const server = await ownServer(byLink(orders(30), () => to));
-    await expect(runOwn(server, ownText(link), await temporaryFolder())).rejects.toMatchObject({
+    await expect(runOwn(server, ownText(link))).rejects.toMatchObject({
       code: 'E_SOURCE_LINK',
       exit: 69,
       message: expect.stringContaining(`${why}; it was not followed`),
@@ -280,8 +280,8 @@ describe('a link to the next page', () => {
         send(response, slice(orders(30), url, 10).rows, { link: `${header}; t=stolen-key` });
       });
     };
-    expect(await runOwn(await bad(1), ownText(link), await temporaryFolder())).toMatchObject({ read: 30, warnings: [] });
-    const failure: unknown = await runOwn(await bad(Infinity), ownText(link), await temporaryFolder()).catch((thrown: unknown) => thrown);
+    expect(await runOwn(await bad(1), ownText(link))).toMatchObject({ read: 30, warnings: [] });
+    const failure: unknown = await runOwn(await bad(Infinity), ownText(link)).catch((thrown: unknown) => thrown);
     const message = '/v2/orders page 2: the Link header cannot be read, or a link in it has no rel (after 3 attempts)';
     expect(failure).toMatchObject({ code: 'E_SOURCE_LINK', exit: 69, message: expect.stringContaining(message) });
     expect(inspect(failure)).not.toMatch(/stolen|after=/);

@@ -117,7 +117,7 @@ test('a row whose key is personal is not named', async () => {
   const rows = keyed(1, 2).map((row) => ({ ...row, email: 'one@example.com' }));
   const server = await ownServer(byLink(rows));
   const text = ownText((lists.link?.[0] ?? '').replace('[no]', '[email]'));
-  const failure: unknown = await runOwn(server, text, await temporaryFolder()).catch((error: unknown) => error);
+  const failure: unknown = await runOwn(server, text).catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: 'E_GATE_KEY', message: expect.not.stringContaining('one@') });
   expect(failure).toMatchObject({ message: expect.stringContaining('page 1') });
 });

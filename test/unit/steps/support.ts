@@ -37,11 +37,7 @@ export function pagesFor(definition: StepDefinition, ...lists: readonly (readonl
 
 /** Sends pages through a step and collects what comes out, as whoever keeps pages does. To release them is not for steps to do. */
 export async function through<In, Out>(step: Step<In, Out>, input: readonly Page<In>[]): Promise<Page<Out>[]> {
-  const kept$ = from(input).pipe(
-    step,
-    tap((page) => keep(page)),
-    toArray(),
-  );
+  const kept$ = from(input).pipe(step, tap<Page<Out>>(keep), toArray());
   const out = await lastValueFrom(kept$);
   const wrong = input.find(({ lease }) => released.has(lease));
   if (wrong) throw new Error(`a step released page ${wrong.number}`);
@@ -151,15 +147,9 @@ export function planned<C>(
     collections,
     queries,
     withheld: withheldOf(collections.leads),
-    problem: (path: ConfigPath, message: string) => {
-      problems.push({ path, message });
-    },
-    unset: (path: ConfigPath, _variable: string, message: string) => {
-      problems.push({ path, message });
-    },
-    warn: (path: ConfigPath, { message }: Warning) => {
-      warnings.push({ path, message });
-    },
+    problem: (path: ConfigPath, message: string) => void problems.push({ path, message }),
+    unset: (path: ConfigPath, _variable: string, message: string) => void problems.push({ path, message }),
+    warn: (path: ConfigPath, { message }: Warning) => void warnings.push({ path, message }),
     ...context,
   };
   return { columns: definition.columns(parsed(definition, config), input, plan) ?? [], problems, warnings };
