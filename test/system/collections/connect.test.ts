@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, toArray } from 'rxjs';
 import { connect, defineCollection } from '../../../src/index.js';
 import { byCursor, isMore, orders as records, ownServer, send, slice } from '../../support/odd-server.js';

@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { loadPipelines } from '../../../src/plan/index.js';
 import { ownEnv, ownText } from '../../support/odd-server.js';
 

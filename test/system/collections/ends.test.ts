@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { lintPipelines } from '../../../src/plan/index.js';
 import { byCursor, byLink, byOffset, orders, ownServer, ownText, runOwn, send, slice } from '../../support/odd-server.js';
 import type { Handler, Order } from '../../support/odd-server.js';

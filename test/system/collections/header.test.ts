@@ -1,6 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { loadPipeline } from '../../../src/plan/index.js';
 import { runPipeline } from '../../../src/run/index.js';
 import { byLink, orders, ownKey, ownServer, ownText, expectDiscreet } from '../../support/odd-server.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { byCursor, byLink, orders, ownServer, ownText, runOwn, send, type Handler } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
 

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
 import { json, byOffset, byPage, orders, ownServer, ownText, runOwn, send, slice } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';

@@ -7,7 +7,6 @@
  * - HubSpot: https://developers.hubspot.com/docs/api/crm/contacts
  */
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
 import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
 import { ownServer, send, type Handler } from '../../support/odd-server.js';

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { connect, defineCollection } from '../../../src/leadstream.js';
 import { duckdb } from '../../support/duckdb.js';
 import { ownKey, ownServer, ownText, runOwn } from '../../support/odd-server.js';

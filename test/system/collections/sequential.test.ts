@@ -2,7 +2,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { describe, expect, test } from '@jest/globals';
 import { duckdb } from '../../support/duckdb.js';
 import { byCursor, byLink, flaky, orders, ownKey, ownServer, ownText, runOwn, send, slice } from '../../support/odd-server.js';
 import type { Handler, Order } from '../../support/odd-server.js';

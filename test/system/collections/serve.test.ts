@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
 import { loadCollections } from '../../../src/index.js';
 import { openDirectory, startService } from '../../../src/service/index.js';
 import { cli, startCli } from '../../support/cli.js';

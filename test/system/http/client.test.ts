@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { jest } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
 import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';

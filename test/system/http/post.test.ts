@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { exchange } from '../../../src/http/index.js';
 import { webhook } from '../../support/webhook.js';
 

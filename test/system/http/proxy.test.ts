@@ -4,7 +4,6 @@ import { type Agent as HttpsAgent, createServer } from 'node:https';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, test } from '@jest/globals';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { lastValueFrom } from 'rxjs';
 import { Server as ProxyServer } from 'proxy-chain';

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { describe, expect, test } from '@jest/globals';
 import { Subject, lastValueFrom, switchMap, type Observable } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { collections } from '../../../src/collections/index.js';

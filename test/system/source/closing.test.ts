@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { connect, type ConnectOptions } from '../../../src/index.js';
 import { start } from '../../support/cli.js';

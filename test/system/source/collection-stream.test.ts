@@ -1,5 +1,4 @@
 import { getEventListeners } from 'node:events';
-import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { cast, collections, connect, csv, filter, join, typesOf, writeTo, type ConnectOptions } from '../../../src/index.js';
 import { generate } from '../../../src/service/index.js';

@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { transform } from '@swc/core';
 import { start, type Finished } from '../../support/cli.js';
 import { service, type LoggedService } from '../../support/services.js';

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
 import { connect, defineCollection } from '../../../src/index.js';
 import { byCursor, byLink, byOffset, byPage, orders, ownServer, ownText, runOwn, send } from '../../support/odd-server.js';
 import type { Handler, Order } from '../../support/odd-server.js';

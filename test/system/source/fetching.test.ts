@@ -3,7 +3,6 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import type { Transport, TransportOptions } from '../../../src/http/transport.js';
 import type { openFetching, ScannedAnswer } from '../../../src/source/fetch/fetching.js';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join as pathOf } from 'node:path';
-import { describe, expect, jest, test } from '@jest/globals';
+import { jest } from '@jest/globals';
 import { lastValueFrom, of } from 'rxjs';
 import { cast, connect, csv, filter, fromPages, join, watch, writeTo } from '../../../src/leadstream.js';
 import type { ConnectOptions, Lead, RowStream, Warning } from '../../../src/leadstream.js';

@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { lastValueFrom, from, mergeMap, toArray } from 'rxjs';
 import { movements, runOverService, runOverTrap, services, traps as schemeTraps } from '../../support/lists.js';
 import { temporaryFolder } from '../../support/temporary.js';

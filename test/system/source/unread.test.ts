@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { failure, type Responder } from '../../../src/service/answer.js';
 import { generate } from '../../../src/service/index.js';
 import { leads, runIn, service } from '../../support/services.js';

@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { fromPages } from '../../../src/flow/index.js';
 import { countedFetch, listOf, pagedSource, turns } from '../../support/pages.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { Subject, firstValueFrom, lastValueFrom, throwError, timer } from 'rxjs';
 import { deliver, type Page } from '../../../src/flow/index.js';
 import { leasedPages, marbles, pageOf, turns } from '../../support/pages.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import * as rxjs from 'rxjs';
 import { asapScheduler, count, lastValueFrom, of, pipe, timer, type Observable, type OperatorFunction } from 'rxjs';
 import { deliver, fromPages, mapAsync, type Page } from '../../../src/flow/index.js';

@@ -1,5 +1,4 @@
 import { text } from 'node:stream/consumers';
-import { describe, expect, test } from '@jest/globals';
 import { NEVER, concat, finalize, throwError } from 'rxjs';
 import { fromPages } from '../../../src/flow/index.js';
 import { countedFetch, leasedPages, pagedSource, turns } from '../../support/pages.js';

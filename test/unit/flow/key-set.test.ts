@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { KeyMap } from '../../../src/flow/index.js';
 import { anyText } from '../../support/texts.js';

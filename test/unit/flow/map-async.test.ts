@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import type { Observable } from 'rxjs';
 import { EMPTY, NEVER, lastValueFrom, map, mergeMap, of, throwError, timer, toArray } from 'rxjs';
 import { StepError } from '../../../src/core/index.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { map, take } from 'rxjs';
 import { StepError } from '../../../src/core/index.js';
 import { mapRows, rows, type Page } from '../../../src/flow/index.js';

@@ -1,5 +1,4 @@
 import { from, lastValueFrom } from 'rxjs';
-import { describe, expect, test } from '@jest/globals';
 import { batchOf, pageOf, type Page } from '../../../src/flow/page.js';
 import { select } from '../../../src/steps/index.js';
 import { batchOfTexts } from '../../support/batches.js';

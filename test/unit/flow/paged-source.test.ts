@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Observable } from 'rxjs';
 import { lastValueFrom, of, tap, toArray } from 'rxjs';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { type Column, type Row } from '../../../src/core/index.js';

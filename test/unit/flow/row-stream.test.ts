@@ -1,5 +1,4 @@
 import { text } from 'node:stream/consumers';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { from, lastValueFrom, of, tap, toArray } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { lastValueFrom, of, toArray } from 'rxjs';
 import type { Row } from '../../../src/core/index.js';
 import { fromPages, type RowStream } from '../../../src/flow/index.js';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { connect, connectionFromEnvironment, loadPipeline } from '../../../src/index.js';
 
 const key = 'key-of-the-test';

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { Decoder, readList } from '../../../src/source/decode/decoder.js';
 import { scan } from '../../../src/source/decode/scan.js';
 import { collections } from '../../../src/collections/index.js';

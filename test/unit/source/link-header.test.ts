@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { nextLinkIn } from '../../../src/source/fetch/request.js';
 

@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { Decoder, readList } from '../../../src/source/decode/decoder.js';
 import { sentColumns, scan } from '../../../src/source/decode/scan.js';

@@ -1,4 +1,3 @@
-import { expect, test } from '@jest/globals';
 import { rowMaker } from '../../../src/vector/record-batch.js';
 import type { Row, Value } from '../../../src/core/index.js';
 import fc from 'fast-check';

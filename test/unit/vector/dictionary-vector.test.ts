@@ -1,4 +1,3 @@
-import { describe, expect, test } from '@jest/globals';
 import { DictionaryVector, dictionaryEncoder, FlatVector, type Utf8Vector } from '../../../src/vector/index.js';
 import { textsOf } from '../../support/batches.js';
 
