@@ -23,12 +23,8 @@ describe('a program reads a collection of its own', () => {
     expect(rows).toHaveLength(45);
     expect(rows[3]).toEqual({ no: '4', total: '3.75', email: null, city: 'City 3' });
     expect(stream.consistency).toMatchObject({ outcome: 'proven' });
-    expect(stream.columns?.map(({ name, type }) => [name, type])).toEqual([
-      ['no', 'text'],
-      ['total', 'decimal'],
-      ['email', 'text'],
-      ['city', 'text'],
-    ]);
+    const types = { no: 'text', total: 'decimal', email: 'text', city: 'text' };
+    expect(stream.columns?.map(({ name, type }) => [name, type])).toEqual(Object.entries(types));
     expect(await firstValueFrom(stream.pages$)).toMatchObject({ number: 1, rows: { length: 10 } });
     await service.close();
   });

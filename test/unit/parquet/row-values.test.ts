@@ -15,17 +15,8 @@ function sorted(type: DeclaredType, values: readonly Value[], descending = false
 }
 
 test('sorts texts like their UTF-8 bytes', () => {
-  expect(sorted('text', ['😀', 'b', '\uff21', '', 'é', 'ab', null, '\ud7ff', 'a'])).toEqual([
-    '',
-    'a',
-    'ab',
-    'b',
-    'é',
-    '\ud7ff',
-    '\uff21',
-    '😀',
-    null,
-  ]);
+  const ascending = ['', 'a', 'ab', 'b', 'é', '\ud7ff', '\uff21', '😀', null];
+  expect(sorted('text', ['😀', 'b', '\uff21', '', 'é', 'ab', null, '\ud7ff', 'a'])).toEqual(ascending);
   fc.assert(
     fc.property(anyText(), anyText(), (one, other) => {
       expect(Math.sign(compareTexts(one, other))).toBe(Buffer.compare(Buffer.from(one), Buffer.from(other)));

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { lastValueFrom } from 'rxjs';
 import type { Column } from '../../../src/core/index.js';
-import { deliver, fromPages, mapAsync, type RowStream } from '../../../src/flow/index.js';
+import { deliver, fromPages, mapAsync, type Page, type RowStream } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/run/index.js';
 import type { PreparedOutput, SinkWriter } from '../../../src/sinks/index.js';
 import { join } from '../../../src/steps/index.js';
@@ -63,34 +63,17 @@ async function all(rows: AsyncIterable<unknown>, pace: Pace): Promise<void> {
   for await (const _ of rows) await pace.take(1);
 }
 
+const one = () => 1;
+const taking = (pace: Pace) => async (page: Page<Numbered>) => pace.take(page.rows.length).then(() => page.rows);
+
 /** A chunk that is on its way through two streams of Node, a page of rows each at most. */
 const buffered = 2;
 
 test.each<[string, (pace: Pace) => Promise<unknown>, number]>([
   ['a loop', (pace) => all(pace.rows, pace), 0],
   ['a loop over a stream of Node', (pace) => all(pace.rows.toReadable(), pace), buffered],
-  [
-    'a pipeline of Node',
-    (pace) =>
-      pipeline(
-        pace.rows.toReadable(),
-        pace.slow(() => 1, true),
-      ),
-    2 * buffered,
-  ],
-  [
-    'mapAsync',
-    (pace) =>
-      lastValueFrom(
-        pace.rows.pages$.pipe(
-          mapAsync(async ({ rows }) => {
-            await pace.take(rows.length);
-            return rows;
-          }, 2),
-        ),
-      ),
-    0,
-  ],
+  ['a pipeline of Node', (pace) => pipeline(pace.rows.toReadable(), pace.slow(one, true)), 2 * buffered],
+  ['mapAsync', (pace) => lastValueFrom(pace.rows.pages$.pipe(mapAsync(taking(pace), 2))), 0],
   ['deliver', (pace) => lastValueFrom(pace.rows.pages$.pipe(deliver(({ rows }) => pace.take(rows.length)))), 0],
   ['writeTo with a slow sink', (pace) => writeTo(pace.rows, slowSink(pace)), 0],
   [

@@ -236,10 +236,8 @@ describe('join', () => {
 
     test('prefixes with the name of the collection unless told otherwise', () => {
       const added = planned(steps.join, { ...config, select: ['title', 'sub_one'] }).columns.slice(-2);
-      expect(added.map(({ name, original }) => [name, original])).toEqual([
-        ['bridges_title', 'bridges_title'],
-        ['bridges_sub_one', 'bridges_subOne'],
-      ]);
+      const names = { bridges_title: 'bridges_title', bridges_sub_one: 'bridges_subOne' };
+      expect(added.map(({ name, original }) => [name, original])).toEqual(Object.entries(names));
     });
 
     test('adds all that is not credential-like by default', async () => {

@@ -48,10 +48,7 @@ describe.each(kinds)('%s', (kind) => {
 
 test('plans text for what was a number, and null as it was', () => {
   const { columns } = planned(steps.mask, { a: 'last4', b: 'null', c: 'drop' }, castTo({ a: 'integer', b: 'integer', c: 'integer' }));
-  expect(columns.map(({ name, type }) => [name, type])).toEqual([
-    ['a', 'text'],
-    ['b', 'integer'],
-  ]);
+  expect(columns.map(({ name, type }) => [name, type])).toEqual(Object.entries({ a: 'text', b: 'integer' }));
 });
 
 describe('the preset personal', () => {

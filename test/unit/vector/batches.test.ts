@@ -54,12 +54,8 @@ test.each([[['a']], [['b', 'a']], [['c', 'a', 'b']], [['a', 'd']], [[]]])(
         rows,
         fc.constantFrom(undefined, (text: string) => text.trim().toLowerCase()),
         (some, normalize) => {
-          const expected = some.map((row) =>
-            keyOf(
-              columns.map((name) => row[name] ?? null),
-              normalize,
-            ),
-          );
+          const valuesOf = (row: Row) => columns.map((name) => row[name] ?? null);
+          const expected = some.map((row) => keyOf(valuesOf(row), normalize));
           for (const batch of [batchOfTexts(some), batchFromRows(some)])
             expect(some.map((_, row) => keysOf(batch, columns, normalize)(row))).toEqual(expected);
         },
