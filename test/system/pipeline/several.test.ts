@@ -68,14 +68,12 @@ describe('a document of defaults', () => {
   });
 
   test('gives way to what a pipeline has itself, key by key, but for lists and accounts', async () => {
-    const own = `service: { limit: 30, retry: { attempts: 5 }, auth: { authorized_uid: '\${USER_ID}', authorized_rest_api_key: '\${OTHER_KEY}' } }
+    const own = `service: { limit: 30, retry: { attempts: 5 },
+  auth: { authorized_uid: '\${USER_ID}', authorized_rest_api_key: '\${OTHER_KEY}' } }
 expect: { not_null: [email], max_null: { uid: 1% } }\nspool: { max_age: 1h }\n`;
-    const text = file(
-      defaults(
-        `${given}  concurrency: 2\n  retry: { attempts: 3, base: 2s }\nexpect: { not_null: [uid, email], max_null: { email: 5%, uid: 5% } }\nspool: off\n`,
-      ),
-      users('a', own),
-    );
+    const shared = `${given}  concurrency: 2\n  retry: { attempts: 3, base: 2s }
+expect: { not_null: [uid, email], max_null: { email: 5%, uid: 5% } }\nspool: off\n`;
+    const text = file(defaults(shared), users('a', own));
     const [pipeline] = await loadPipelines({ text, file: 'p.yaml' }, { env: { ...env, USER_ID: '7', OTHER_KEY: 'another-key' } });
     expect(pipeline).toMatchObject({
       connection: { baseUrl: 'https://a.example', limit: 30, concurrency: 2, retry: { attempts: 5, baseMs: 2000 } },
