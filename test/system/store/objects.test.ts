@@ -62,7 +62,7 @@ describe('a bucket that cannot be used', () => {
     ['ExpiredToken', 400, `<Token-0>${secret}</Token-0>`, 'E_SINK_PATH', 'expired'],
     ['InvalidAccessKeyId', 403, '<AWSAccessKeyId>key-of-the-test</AWSAccessKeyId>', 'E_SINK_PATH', 'check the access key'],
     ['SignatureDoesNotMatch', 403, `<StringToSign>${secret}</StringToSign>`, 'E_SINK_PATH', 'check the access key'],
-    ['AccessDenied', 403, '', 'E_SINK_PATH', 'even for what is missing'],
+    ['AccessDenied', 403, '', 'E_SINK_PATH', 'to missing objects'],
     ['NoSuchBucket', 404, '', 'E_SINK_PATH', 'create the bucket'],
     ['InvalidRequest', 400, secret, 'E_SINK_WRITE', 'InvalidRequest 400'],
   ];
