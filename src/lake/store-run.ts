@@ -38,7 +38,10 @@ export class StoreRun implements Landing {
     await table.format.show?.();
     let base: FoundVersion | undefined = await table.load(context.runLog);
     if (base === undefined) {
-      await table.refuseForeign();
+      // Another run may have begun the table in the meantime.
+      await table.refuseForeign().catch(async (failure: unknown) => {
+        if ((await table.format.load()) === undefined) throw failure;
+      });
       await table.format.create?.();
       base = await table.format.load();
     }
