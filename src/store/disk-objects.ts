@@ -99,7 +99,7 @@ export class DiskObjects implements ObjectStore {
     const draft = temporaryName(path);
     return attempt('E_SINK_WRITE', `cannot write ${path}`, async () => {
       try {
-        if (!isFile(body)) await writeFile(draft, body, { flag: 'wx' });
+        if (!isFile(body)) await writeFile(draft, body, { flag: 'wx', mode });
         else await linked(body.path, draft);
         await closing(await open(draft), async (file) => {
           await setMode(file, mode);
