@@ -90,7 +90,12 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
     return { rows: count, bytes, path, consistency, steps };
   };
   try {
-    if (isSink(options) || options instanceof Promise) throw wrong('it writes to one sink; call it once for each');
+    const second = await unlessDry(Promise.resolve<unknown>(options), 'writeTo: the promise of the third argument');
+    if (isSink(second)) {
+      // It would be left out, and stay locked.
+      if (!used.has(second)) await second.abort();
+      throw wrong('it writes to one sink; call it once for each, or list several under to in a pipeline file');
+    }
     checkWriting(rows, options);
     // The stream and the sink's functions report more specific errors, so these come first.
     return await unlessDry(written(rows instanceof RowStream ? rows : fromPages(rows)), 'writeTo: the stream of rows or the sink', 'ends');
