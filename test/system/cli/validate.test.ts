@@ -88,13 +88,6 @@ describe('validate', () => {
     expect(short).toMatchObject({ code: 78, stderr: expect.stringMatching(/^p\.yaml:4:20 /) });
   });
 
-  test('refuses credentials in the file, whether or not the environment has them', async () => {
-    const text = `name: p\nservice: { base_url: 'https://x.example', auth: { rest_api_key: 0123456789 } }\nfrom: users\nto:\n  - csv: { path: '\${LEADSTREAM_REST_API_KEY}' }\n`;
-    const { code, stderr } = await cli(['validate', 'p.yaml'], { cwd: await folderWith({ 'p.yaml': text }) });
-    expect(code).toBe(78);
-    expect(stderr).toMatch(/^p\.yaml:2:\d+ a credential must be a reference[^]*^p\.yaml:5:\d+ the variable LEADSTREAM_REST_API_KEY holds/m);
-  });
-
   test('foresees what run refuses: to write over the file itself, and a file that is not there', async () => {
     const cwd = await folderWith({ 'self.yaml': sound.replace('out.csv', 'self.yaml'), 'a.yaml': sound });
     const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'a-key-of-nobody' };

@@ -1,6 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lintPipelines } from '../../../src/plan/index.js';
 import { byCursor, byLink, byOffset, orders, ownServer, ownText, runOwn, send, slice } from '../../support/odd-server.js';
 import type { Handler, Order } from '../../support/odd-server.js';
 import { temporaryFolder } from '../../support/temporary.js';
@@ -259,17 +258,6 @@ describe('a list that continues after a field of the last row', () => {
       const report = await runOwn(server, ownText(last('total'), file('check')), folder);
       expect(await written(folder)).toEqual(upTo(rows.length));
       expect(report.warnings.filter(({ code }) => code !== 'W_SOURCE_DRIFT')).toEqual([]);
-    }
-  });
-
-  test('is checked by validate: the field must be the key', async () => {
-    const folder = await temporaryFolder();
-    for (const [field, findings] of [
-      ['no', []],
-      ['total', [{ severity: 'warning', code: 'W_SOURCE_UNCHECKED', line: 13 }]],
-    ] as const) {
-      await writeFile(join(folder, 'p.yaml'), ownText(last(field), file('check')));
-      expect(await lintPipelines(join(folder, 'p.yaml'))).toMatchObject({ ok: true, findings });
     }
   });
 });

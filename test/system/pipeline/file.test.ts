@@ -91,22 +91,6 @@ describe('references', () => {
     const text = pipelineText(`from: leads\n${to}`).replace('limit: 100', 'limit: ${LIMIT}');
     expect((await loadPipeline({ text, file: 'p.yaml' }, { env: { ...env, LIMIT: '42' } })).connection.limit).toBe(42);
   });
-
-  test.each(['token: a-literal-key', 'credential: "id:a-literal-key"', 'token: "${KEY:-a-literal-key}"'])(
-    'are all that a catalog accepts, so not %s',
-    async (value) => {
-      const { message } = await problems(pipelineText(`from: leads\nto:\n  - parquet: { path: out, catalog: { ${value} } }`));
-      expect(message).toContain('a credential must be a reference');
-      expect(message).not.toContain('a-literal-key');
-    },
-  );
-
-  test.each(['literal-key', '${KEY:-default}', 'a${KEY}'])('are all that auth accepts, so not %s', async (value) => {
-    const text = pipelineText(`from: leads\n${to}`).replace('${LEADSTREAM_REST_API_KEY}', value);
-    const error = await problems(text, { ...env, KEY: 'k' });
-    expect(error.message).toContain('a credential must be a reference');
-    expect(error.message).not.toContain('literal-key');
-  });
 });
 
 describe('a credential', () => {
@@ -121,38 +105,6 @@ describe('a credential', () => {
   const withAuth = (auth: string, body = `from: leads\n${to}`) =>
     pipelineText(body).replace('rest_api_key: "${LEADSTREAM_REST_API_KEY}"', auth);
   const mine = (body?: string) => withAuth('rest_api_key: "${MY_KEY}"', body);
-
-  test.each([
-    ['the name', mine().replace('name: test', 'name: "${MY_KEY}"'), 'p.yaml:1:7', 'MY_KEY'],
-    ['a name that holds more', mine().replace('name: test', 'name: "a-${MY_KEY:-b}"'), 'p.yaml:1:7', 'MY_KEY'],
-    ['a path', mine('from: leads\nto:\n  - csv: { path: "${MY_KEY}.csv" }'), 'p.yaml:9:18', 'MY_KEY'],
-    ['an expression', mine(`from: leads\nsteps:\n  - filter: "email == '\${MY_KEY}'"\n${to}`), 'p.yaml:9:13', 'MY_KEY'],
-    ['base_url', mine().replace('${LEADSTREAM_BASE_URL}', 'https://data.example/${MY_KEY}'), 'p.yaml:3:13', 'MY_KEY'],
-    [
-      'the name, of another account',
-      mine().replace('name: test', 'name: "${LEADSTREAM_REST_API_KEY}"'),
-      'p.yaml:1:7',
-      'LEADSTREAM_REST_API_KEY',
-    ],
-    ['the name, when it is of mask', mine().replace('name: test', 'name: "${LEADSTREAM_HMAC_KEY}"'), 'p.yaml:1:7', 'LEADSTREAM_HMAC_KEY'],
-    [
-      'the user id, in a path',
-      withAuth('authorized_uid: "${MY_UID}", authorized_rest_api_key: "${MY_KEY}"', 'from: leads\nto:\n  - csv: { path: "${MY_UID}.csv" }'),
-      'p.yaml:9:18',
-      'MY_UID',
-    ],
-  ])('is accepted under auth alone, not in %s', async (_what, text, place, name) => {
-    const error = await problems(text, keys);
-    expect(error.exit).toBe(78);
-    expect(error.message).toBe(`${place} the variable ${name} holds a credential, which is accepted only under service.auth`);
-  });
-
-  test('is accepted under auth alone, not in another pipeline of the file', async () => {
-    const other = withAuth('rest_api_key: "${COPY}"', 'from: users\nto:\n  - csv: { path: "${MY_KEY}" }').replace('test', 'other');
-    await expect(loadPipelines({ text: `${mine()}\n---\n${other}`, file: 'p.yaml' }, { env: keys })).rejects.toThrow(
-      /^p\.yaml:19:18 the variable MY_KEY holds a credential/,
-    );
-  });
 
   test('is known by its file too, however the path is written', async () => {
     const file = join(await temporaryFolder(), 'key');

@@ -31,14 +31,6 @@ describe('a file of several pipelines', () => {
     expect((await loadPipeline({ text, file: 'p.yaml' }, { env })).name).toBe('a');
   });
 
-  test('has problems at the lines of the whole file, those of all documents at once', async () => {
-    const text = file(users('a').replace('csv', 'cvs'), users('b'), users('c').replace('users', 'user'));
-    expect(await problems(text)).toEqual([
-      expect.stringMatching(/^p\.yaml:4:5 unknown sink 'cvs'; there are csv, /),
-      expect.stringMatching(/^p\.yaml:12:7 unknown collection 'user'; there are leads, /),
-    ]);
-  });
-
   test('takes --set in every document', async () => {
     const pipelines = await parse(file(users('a'), users('b')), { from: 'bridges' });
     expect(pipelines.map(({ plan }) => plan.collection.name)).toEqual(['bridges', 'bridges']);
@@ -88,29 +80,9 @@ expect: { not_null: [uid, email], max_null: { email: 5%, uid: 5% } }\nspool: off
     const [pipeline] = await parse(text);
     expect(pipeline?.expect).toEqual({ min_rows: 3 });
   });
-
-  test.each([
-    ['an address', 'base_url: https://elsewhere.example', "'auth' is missing: base_url needs it"],
-    ['an account', "auth: { bearer: '${TOKEN}' }", "'base_url' is missing: auth needs it"],
-  ])('never puts %s of the file together with what the environment has', async (_what, part, message) => {
-    const options = { env: { ...env, TOKEN: 'token-of-the-test' }, baseDir: '/base' };
-    await expect(loadPipelines({ text: users('a', `service: { ${part} }\n`), file: 'p.yaml' }, options)).rejects.toThrow(message);
-  });
 });
 
 describe('defaults that are wrong', () => {
-  test('are reported with the pipelines that they do not fit', async () => {
-    const bridges = users('b').replace('users', 'bridges');
-    expect(
-      await problems(
-        file(defaults('expect: { not_null: [affid] }\n'), users('a'), bridges, bridges.replaceAll('b', 'c').replace('cridges', 'bridges')),
-      ),
-    ).toEqual([expect.stringMatching(/^p\.yaml:2:24 there is no column 'affid' after the last step/)]);
-    expect(await problems(file(defaults('service: { limit: 501 }\n'), users('a')))).toEqual([
-      'p.yaml:2:21 limit: Too big: expected number to be <=500',
-    ]);
-  });
-
   test('keep no credential in the file, and give none away', async () => {
     const told = await problems(
       file(

@@ -4,9 +4,8 @@ import { batchFromRows, type RecordBatch } from '../../../src/vector/index.js';
 import { compileExpression, type Expression } from '../../../src/steps/expression/expression.js';
 import { ExpressionFault, functions } from '../../../src/steps/expression/functions.js';
 import { outcomesOf } from '../../../src/steps/evaluation.js';
-import { steps } from '../../../src/steps/registry.js';
 import { batchOfTexts } from '../../support/batches.js';
-import { castTo, planned } from './support.js';
+import { castTo } from './support.js';
 
 /** When the run was first started. */
 const start = new Date('2026-11-22T10:30:00Z');
@@ -43,43 +42,10 @@ function problemOf(source: string, columns: readonly Column[] = texts('s', 'zipc
   return result;
 }
 
-describe('an expression that cannot be read', () => {
-  const columns = texts('email', 'zipcode');
-
-  test.each(['email ==', 'size(3)', 'zip_stat(zipcode)'])('%j is refused', (source) => {
-    expect(problemOf(source, columns).message).not.toBe('');
-  });
-
-  test.each(['NULL', 'constructor'])('names what there is not: %s', (name) => {
-    const problem = { path: ['x'], message: `unknown field '${name}'; there are email, zipcode` };
-    expect(planned(steps.derive, { x: `email == ${name}` }, columns).problems).toEqual([problem]);
-  });
-});
-
 test('a field with a name that CEL reserves hinders no other field', () => {
   const words = ['prototype', '__proto__', 'constructor', 'function', 'in', 'null', 'true', 'list', 'dyn', 'has', 'zip_city', '2nd'];
   expect(valueOf("s == 'x'", { s: 'x' }, texts('s', ...words))).toBe(true);
   expect(problemOf("prototype == 'x'", texts('s', ...words))).toMatchObject({ message: expect.stringContaining('prototype') });
-});
-
-describe('an expression that fails for every row', () => {
-  const columns = [...columnsOf(collections.leads), ...castTo({ word: 'text', whole: 'integer' })];
-
-  test.each(['age > 18', "lead_status == 'sold' && age in [18, 19]", 'zipcode == 12345', '!is_valid', "whole == '18'"])(
-    'is refused by its types: %s',
-    (source) => {
-      expect(problemOf(source, columns)).toEqual({ message: expect.stringMatching(/, for every row/) });
-    },
-  );
-
-  test.each([
-    'days_before(7) < run_date()',
-    "[1, 2].exists(x, x / 2 == 1) || uid == 'a'",
-    "uid == '' ? null : uid",
-    "zip_city('x') == null",
-  ])('is not one that is right for some rows: %s', (source) => {
-    expect(compiled(source, columns)).toHaveProperty('evaluate');
-  });
 });
 
 describe('a function of ours', () => {
@@ -359,50 +325,6 @@ describe('the type of an expression', () => {
 test('a column that the row lacks counts as null', () => {
   const sources = ['s == null', 's', "['a', 'b'].exists(x, x == s)", 'blank(s)'];
   expect(sources.map((source) => valueOf(source, {}, texts('s')))).toEqual([true, null, false, true]);
-});
-
-describe('what is compared by its letters', () => {
-  const columns = [...columnsOf(collections.leads), ...castTo({ sure: 'flag', whole: 'integer', at: 'timestamp' })];
-  const codesOf = (source: string) => compiled(source, columns).warnings.map(({ code }) => code);
-
-  test.each([
-    ['W_SPEC_FLAG', "is_valid == 'yes'"],
-    ['W_SPEC_FLAG', "is_valid.lowerAscii() == 'yes'"],
-    ['W_SPEC_FLAG', "['yes'].exists(x, x == is_valid)"],
-    ['W_SPEC_FLAG', 'is_valid == lead_status'],
-    ['W_SPEC_TEXT', "age > '2'"],
-    ['W_SPEC_TEXT', "timestamp < '2024-01-01'"],
-    ['W_SPEC_TEXT', "yearmonthday == '2023-01-01'"],
-    ['W_SPEC_TEXT', "yearmonthday.startsWith('2023-01')"],
-    ['W_SPEC_TEXT', 'date(timestamp) == run_date()'],
-    ['W_SPEC_CONSTANT', `"lead_status" != 'sold'`],
-    ['W_SPEC_CONSTANT', `blank(email) || "age" == '18'`],
-    ['W_SPEC_CONSTANT', "'a' in ['a']"],
-  ])('is warned of as %s where that is no comparison of values: %s', (code, source) => {
-    expect(codesOf(source)).toEqual([code]);
-  });
-
-  test.each([
-    '!flag(is_valid) || flag(is_valid) == true',
-    "is_valid == '' || is_valid != null || is_valid in ['', ' ']",
-    'blank(is_valid) || size(is_valid) == 3',
-    "age == '18' || age in ['18', '19'] || age == lead_id",
-    "yearmonthday == '20230101' || yearmonthday.startsWith('2023')",
-    "date(epoch(timestamp)) == date('20230101')",
-    'num(timestamp) > 1672531225',
-  ])('is not warned of where it is read, or compared as it arrives: %s', (source) => {
-    expect(codesOf(source)).toEqual([]);
-  });
-
-  test('is a warning of the file, at its place', () => {
-    expect(planned(steps.filter, "is_valid == 'yes'")).toMatchObject({ problems: [], warnings: [{ path: [] }] });
-    expect(planned(steps.derive, { ok: "is_valid == 'yes'" })).toMatchObject({ problems: [], warnings: [{ path: ['ok'] }] });
-    const renamed = planned(steps.rename, { is_valid: 'ok' }).columns;
-    expect(planned(steps.filter, "ok == 'yes'", renamed).warnings).toHaveLength(1);
-    const joined = planned(steps.join, { with: 'bridges', on: { bridge_id: 'id' }, as: 'b', select: ['lexington'] }).columns;
-    expect(planned(steps.filter, "b_lexington == 'yes'", joined).warnings).toHaveLength(1);
-    expect(planned(steps.filter, 'is_valid', planned(steps.cast, {}).columns)).toMatchObject({ problems: [], warnings: [] });
-  });
 });
 
 test.each([

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { type Observable, from, lastValueFrom, of } from 'rxjs';
 import { emptyTally, fromPages, type Page } from '../../../src/flow/index.js';
-import type { DeclaredType, Row } from '../../../src/core/index.js';
+import type { Row } from '../../../src/core/index.js';
 import { join, type JoinOptions } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
 import type { Choice } from '../../../src/steps/join/build-side.js';
 import { pageWithoutRows, batchOfTexts } from '../../support/batches.js';
-import { castTo, leads, opened, otherSide, planned, rowsThrough, runtime, sample } from './support.js';
+import { leads, opened, otherSide, planned, rowsThrough, runtime, sample } from './support.js';
 import { heldWarnings } from '../../support/warnings.js';
 
 type Options = JoinOptions<Row, Row, 'b', string>;
@@ -260,16 +260,6 @@ describe('join', () => {
     test('keeps the sensitivity of what it adds', () => {
       const { columns } = planned(steps.join, { ...config, select: ['name', 'crm_key', 'title'], reveal: ['crm_key'] });
       expect(columns.slice(-3).map(({ sensitivity }) => sensitivity)).toEqual(['personal', 'secret', 'plain']);
-    });
-
-    test('reports a left field that is cast and never matches text, unless it is cast to text', () => {
-      const problems = (type: DeclaredType) =>
-        planned(steps.join, { ...config, select: ['title'] }, castTo({ bridge_id: type })).problems.map(({ path, message }) => [
-          path.join('.'),
-          message,
-        ]);
-      const message = "field 'bridge_id' is date here and never matches text; join before it is cast, or cast both sides to the same type";
-      expect([problems('date'), problems('text')]).toEqual([[['on.bridge_id', message]], []]);
     });
 
     test('compares a picked field by its declared type', async () => {
