@@ -157,19 +157,6 @@ describe('aggregate', () => {
     expect(out.map((page) => page.rows.length)).toEqual([2_048, 2_048, 904]);
   });
 
-  test('gives one row for all rows where no field makes groups, also for none', async () => {
-    const compute = { n: 'count', last: { max: 'a' }, sum: { sum: 'b', type: 'integer' }, kinds: { countDistinct: 'a' } } as const;
-    const total = () => aggregate<Row, readonly [], typeof compute>([], compute);
-    expect(await run(total(), [])).toEqual([{ n: 0n, last: null, sum: null, kinds: 0n }]);
-    const some: Row[] = [
-      { a: 'x', b: '1' },
-      { a: 'y', b: '2' },
-      { a: null, b: '' },
-    ];
-    expect(await run(total(), otherSide(some))).toEqual([{ n: 3n, last: 'y', sum: 3n, kinds: 2n }]);
-    expect(await run(aggregate(['a'], { n: 'count' }), [])).toEqual([]);
-  });
-
   test('averages whole numbers', async () => {
     const compute = { mean: { avg: 'n', type: 'integer' } } as const;
     const mean = (values: readonly Value[]) =>
