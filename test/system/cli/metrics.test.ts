@@ -99,15 +99,4 @@ describe('run --metrics', () => {
     expect(last).not.toHaveProperty('leadstream_exit_code');
     expect(await exitsIn(cwd)).toEqual({ command: 0, a: 0, b: 0 });
   });
-
-  test('refuses before any request what is no file of its own, and what cannot be written', async () => {
-    const [from, cwd] = [await service(), await folderWith({ 'p.yaml': users('night'), 'other.prom': 'node_load1 0.5\n' })];
-    const refusal = (file: string) => cli(['run', 'p.yaml', '--metrics', file], { cwd, env: from.env });
-    expect(await refusal('other.prom')).toMatchObject({ code: 2, stderr: expect.stringContaining('other than leadstream metrics') });
-    expect(await refusal('m.txt')).toMatchObject({ code: 2, stderr: expect.stringContaining('end in .prom') });
-    expect(await refusal('nowhere/m.prom')).toMatchObject({ code: 1, stderr: expect.stringContaining('E_SINK_PATH') });
-    expect(from.requests).toEqual([]);
-    expect(await readFile(join(cwd, 'other.prom'), 'utf8')).toBe('node_load1 0.5\n');
-    expect(await visible(cwd)).toEqual(['other.prom', 'p.yaml']);
-  });
 });

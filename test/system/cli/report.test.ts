@@ -6,7 +6,7 @@ import { collections } from '../../../src/collections/index.js';
 import { version } from '../../../src/core/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { pipelineText, service, serviceOf, testKey, toCsv, toStdout, workplace } from '../../support/services.js';
-import { visible } from '../../support/temporary.js';
+import { filesBelow, folderWith, visible } from '../../support/temporary.js';
 
 const joined = `from: leads
 steps:
@@ -110,40 +110,39 @@ test.each(['r.json', 'r.html'])('%s and the log hold no text of rows: any field 
   }
 });
 
+/** Paths that a run does not write next to its outputs, by the option that names them: the exit code, and what is said. */
+const refusals: readonly (readonly [option: string, paths: readonly string[], code: number, message: string])[] = [
+  ['--report', ['p.yaml', 'keys.env', 'notes.txt', 'gs://bucket/r.json', 'r-{{ run.date }}.json'], 2, '--report'],
+  [
+    '--report',
+    ['out/leads.csv', 'out/leads.csv.rejects.ndjson', 'out/leads.csv/r.json'],
+    2,
+    "an output of the pipeline 'test', or inside it",
+  ],
+  ['--report', ['missing/r.json', '/usr', 'pipe'], 1, 'E_SINK_PATH: --report '],
+  ['--metrics', ['other.prom'], 2, 'other than leadstream metrics'],
+  ['--metrics', ['m.txt'], 2, 'end in .prom'],
+  ['--metrics', ['nowhere/m.prom'], 1, 'E_SINK_PATH'],
+  ['--metrics', ['gs://bucket/m.prom', 'm-{{ run.date }}.prom'], 2, '--metrics'],
+  ['--state-dir', ['gs://bucket/state', 's-{{ run.date }}'], 2, '--state-dir'],
+];
+
+test.each(refusals)('%s at any of %j is refused before any request, and what is there stays', async (option, paths, code, message) => {
+  const theirs = { 'keys.env': `LEADSTREAM_REST_API_KEY='${testKey}'\n`, 'notes.txt': 'not ours', 'other.prom': 'node_load1 0.5\n' };
+  const files = { 'p.yaml': pipelineText(toCsv), 'out/leads.csv': 'of yesterday', ...theirs };
+  const [from, cwd] = [await service(), await folderWith(files)];
+  execFileSync('mkfifo', [join(cwd, 'pipe')]);
+  const before = await filesBelow(cwd);
+  for (const path of paths)
+    expect(await cli(['run', 'p.yaml', '--env', 'keys.env', option, path], { cwd, env: from.env })).toMatchObject({
+      code,
+      stderr: expect.stringContaining(message),
+    });
+  expect([from.requests, await filesBelow(cwd)]).toEqual([[], before]);
+  for (const [name, text] of Object.entries(files)) expect(await textIn(cwd, name)).toBe(text);
+});
+
 describe('--report', () => {
-  test.each([
-    ['the pipeline file', 'p.yaml'],
-    ['the file of --env', 'keys.env'],
-    ['an output that was published before', 'out/leads.csv'],
-    ['any other file', 'notes.txt'],
-  ])('never takes the place of %s', async (_what, path) => {
-    const [from, cwd] = [await service(), await workplace(toCsv)];
-    await writeFile(join(cwd, 'keys.env'), `LEADSTREAM_REST_API_KEY='${testKey}'\n`);
-    await writeFile(join(cwd, 'notes.txt'), 'not ours');
-    expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
-    const before = await readFile(join(cwd, path), 'utf8');
-    const { code, stderr } = await cli(['run', 'p.yaml', '--env', 'keys.env', '--report', path], { cwd, env: from.env });
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('--report') });
-    expect(await readFile(join(cwd, path), 'utf8')).toBe(before);
-  });
-
-  test.each(['out/leads.csv.rejects.ndjson', 'out/leads.csv/r.json'])('is refused at %s, where the run writes', async (path) => {
-    const [from, cwd] = [await service(), await workplace(toCsv)];
-    const { code, stderr } = await cli(['run', 'p.yaml', '--report', path], { cwd, env: from.env });
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is an output of the pipeline 'test', or inside it") });
-    expect(from.requests).toEqual([]);
-  });
-
-  test('is refused before the first request where it cannot be written, and does not wait for the reader of a pipe', async () => {
-    const [from, cwd] = [await service(), await workplace(toCsv)];
-    execFileSync('mkfifo', [join(cwd, 'pipe')]);
-    for (const file of ['missing/r.json', '/usr', 'pipe']) {
-      const { code, stderr } = await cli(['run', 'p.yaml', '--report', file], { cwd, env: from.env });
-      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(`E_SINK_PATH: --report ${file}: `) });
-    }
-    expect(from.requests).toEqual([]);
-  });
-
   test('only warns when it cannot be written at the end, and hides no failure', async () => {
     const [from, cwd] = [await service(), await workplace(toCsv)];
     expect(await cli(['run', 'p.yaml', '--report', '/dev/full'], { cwd, env: from.env })).toMatchObject({

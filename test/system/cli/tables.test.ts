@@ -51,6 +51,7 @@ describe('verify', () => {
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('the manifest could not be checked') });
     const refused = await cli(['verify', 'copy'], { cwd });
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('for a copy of a table, name its manifest (--manifest)') });
+    expect(await cli(['verify', 'gs://bucket/t'], { cwd })).toMatchObject({ code: 2 });
   });
 });
 

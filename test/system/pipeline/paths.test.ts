@@ -7,9 +7,8 @@ import { headerOf } from '../../../src/source/spool/page-log.js';
 import { loadPipeline, loadPipelines } from '../../../src/plan/index.js';
 import { runPipeline, type RunOptions } from '../../../src/run/index.js';
 import { csv, parquet } from '../../../src/sinks/index.js';
-import { cli } from '../../support/cli.js';
-import { leads, pipelineFor, runIn, pipelineText, serviceOf, workplace, type LoggedService } from '../../support/services.js';
-import { temporaryFolder, visible } from '../../support/temporary.js';
+import { leads, pipelineFor, runIn, pipelineText, serviceOf, type LoggedService } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
 const to = (path: string, sink = 'csv') => `from: leads\nto:\n  - ${sink}: { path: '${path}' }`;
@@ -290,7 +289,7 @@ describe('outputs with names in braces', () => {
   });
 });
 
-describe('paths in code and of the command line', () => {
+describe('paths in code', () => {
   test.each([csv, parquet])('are refused in the same way', async (sink) => {
     for (const path of ['~/x', '$DAY/x', 'gs://bucket/x', 'x-{{ run.day }}', '{{ run.date }}/../x', 'x\uD800', 'x\0'])
       await expect(sink({ path })).rejects.toMatchObject({ code: 'E_SINK_CONFIG', exit: 78 });
@@ -303,15 +302,5 @@ describe('paths in code and of the command line', () => {
     expect(await writer.prepare()).toMatchObject({ path: join(baseDir, 'mine-2026-01-02.csv') });
     for (const pipeline of ['../x', 'a/b', '..', '', '.x'])
       await expect(csv({ path: 'a/{{ pipeline }}.csv' }, { baseDir, pipeline })).rejects.toMatchObject({ code: 'E_SINK_CONFIG' });
-  });
-
-  test('are refused when they name another machine', async () => {
-    const [from, cwd] = [await serviceOf({ leads: leads(3) }), await workplace(to('x.csv'))];
-    for (const flag of ['--state-dir', '--report', '--metrics'])
-      for (const path of ['gs://bucket/x.prom', 'x-{{ run.date }}.prom'])
-        expect(await cli(['run', 'p.yaml', flag, path], { cwd, env: from.env })).toMatchObject({ code: 2 });
-    expect(await cli(['verify', 'gs://bucket/t'], { cwd })).toMatchObject({ code: 2 });
-    expect(from.requests).toEqual([]);
-    expect(await visible(cwd)).toEqual(['p.yaml']);
   });
 });
