@@ -48,18 +48,12 @@ export interface Misbehaviour extends StartOptions {
   readonly seed?: number;
 }
 
-/** A service that misbehaves. */
-export interface MisbehavingService extends RunningService {
-  /** Identifiers of the leads that were in the list from the start until now. */
-  readonly survivors: ReadonlySet<string>;
-}
-
 /** Starts a service that misbehaves. */
-export async function startMisbehaving(options: Misbehaviour): Promise<MisbehavingService> {
+export async function startMisbehaving(options: Misbehaviour): Promise<RunningService> {
   const { source: still, quirks, drift, faults = [], responders = [], seed = 1, ...others } = options;
   const drifting = drift && new Drifting(still.leads, drift, seed);
   const source: DataSource = drifting ? { ...still, leads: drifting } : still;
-  const service = await startService({
+  return startService({
     ...others,
     source,
     responders: [
@@ -69,12 +63,10 @@ export async function startMisbehaving(options: Misbehaviour): Promise<Misbehavi
       ...(quirks ? [answers(quirks), lists(quirks, source, seed)] : []),
     ],
   });
-  return { ...service, survivors: drifting?.survivors ?? new Set() };
 }
 
 /** Leads that come and go. */
 class Drifting implements ServedTable {
-  readonly survivors: Set<string>;
   readonly #rows: string[];
   #reads = 0;
   #made = 0;
@@ -86,7 +78,6 @@ class Drifting implements ServedTable {
     seed: number,
   ) {
     this.#rows = Array.from({ length: table.count }, (_, index) => table.row(index));
-    this.survivors = new Set(this.#rows.map(leadId));
     this.#random = seeded(seed);
   }
 
@@ -120,7 +111,7 @@ class Drifting implements ServedTable {
     this.#made += 1;
     if (change === 'insert-head') this.#rows.unshift(added);
     else if (change === 'insert-tail') this.#rows.push(added);
-    else for (const row of this.#rows.splice(at, 1)) this.survivors.delete(leadId(row));
+    else this.#rows.splice(at, 1);
   }
 }
 

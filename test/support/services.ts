@@ -5,14 +5,14 @@ import { loadPipeline, type Pipeline } from '../../src/plan/index.js';
 import { runPipeline, type RunOptions } from '../../src/run/index.js';
 import { generate, openDirectory, type RunningService, type DataSource } from '../../src/service/index.js';
 import { closeAfter } from './closing.js';
-import { startMisbehaving, type Misbehaviour, type MisbehavingService } from './misbehaviour.js';
+import { startMisbehaving, type Misbehaviour } from './misbehaviour.js';
 import { folderWith, temporaryFolder } from './temporary.js';
 
 /** The key that test services accept, odd enough to reveal every way of quoting it. */
 export const testKey = 'k+e y/%&é"7f3a9c';
 
 /** A service that logs every answered request: `leads?page=1&limit=500`. */
-export interface LoggedService extends MisbehavingService {
+export interface LoggedService extends RunningService {
   readonly requests: string[];
   /** The requests that were only checks. */
   readonly probes: string[];

@@ -53,32 +53,6 @@ describe.each([
     expect(await keysOf(folder)).toEqual(upTo(203));
   });
 
-  test('is proven by two passes that miss nothing, and repaired when rows moved', async () => {
-    const prove = ownText(declared, 'from: orders\nconsistency: prove\nto: [{ ndjson: { path: orders.ndjson } }]');
-    const still = await ownServer(serve(orders(35)));
-    expect(await runOwn(still, prove)).toMatchObject({ consistency: { outcome: 'proven', passes: 2 } });
-    // The first row goes when two pages were read, so that the third begins a row too late.
-    let requests = 0;
-    const moved = await ownServer((...asked) => serve(orders(35).slice((requests += 1) > 2 ? 1 : 0))(...asked));
-    const folder = await temporaryFolder();
-    expect(await runOwn(moved, ownText(declared), folder)).toMatchObject({ read: 34, consistency: { outcome: 'repaired', repaired: 1 } });
-    expect((await keysOf(folder)).toSorted((a, b) => a - b)).toEqual(upTo(35));
-  });
-
-  test.each([
-    ['repair', 1, { outcome: 'stable' }],
-    ['off', 1, { outcome: 'off' }],
-    // Two empty answers are believed, until the check finds rows there.
-    ['repair', 2, { outcome: 'repaired', repaired: 10 }],
-    ['prove', 2, { outcome: 'proven', repaired: 10 }],
-  ])('loses no page that was empty in the middle, with consistency %s and %i such answers', async (mode, times, consistency) => {
-    const server = await ownServer(shortened(serve(orders(95)), [4, 5].slice(0, times)));
-    const folder = await temporaryFolder();
-    const text = ownText(declared, `from: orders\nconsistency: ${mode}\nto: [{ ndjson: { path: orders.ndjson } }]`);
-    expect(await runOwn(server, text, folder)).toMatchObject({ consistency });
-    expect((await keysOf(folder)).toSorted((a, b) => a - b)).toEqual(upTo(95));
-  });
-
   test('loses no row of a page in the middle that was short once', async () => {
     const server = await ownServer(shortened(serve(orders(300)), [10], 7));
     const folder = await temporaryFolder();

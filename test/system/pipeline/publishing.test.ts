@@ -5,7 +5,7 @@ import { loadPipeline } from '../../../src/plan/index.js';
 import { recoverRuns, runPipeline } from '../../../src/run/index.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service } from '../../support/services.js';
-import { temporaryFolder, visible } from '../../support/temporary.js';
+import { temporaryFolder } from '../../support/temporary.js';
 
 const body = 'from: users\nto:\n  - parquet: { path: lake/users }\n  - csv: { path: lake/users.csv }';
 
@@ -26,14 +26,6 @@ describe('a commit of several outputs', () => {
     await expect(run).rejects.toMatchObject({ code: 'E_SINK_WRITE' });
     return { pipeline, baseDir, inTheWay };
   }
-
-  test('that was logged and cut short is recovered by the next run, which says so', async () => {
-    const { pipeline, baseDir, inTheWay } = await halfPublished();
-    await rm(inTheWay, { recursive: true });
-    const report = await runPipeline(pipeline);
-    expect(report.warnings.map(({ code }) => code)).toEqual(['W_RUN_RECOVERED']);
-    expect((await readFile(join(baseDir, 'lake', 'users.csv'), 'utf8')).split('\n')).toHaveLength(302);
-  });
 
   test('is recovered by recoverRuns alone, without a request, and not read again from its spooled pages', async () => {
     const { pipeline, baseDir, inTheWay } = await halfPublished();
@@ -72,13 +64,4 @@ describe('a commit of several outputs', () => {
     expect(await readFile(inTheWay, 'utf8')).toBe('the earlier output');
     expect(await readdir(join(baseDir, '.leadstream', 'redo-log'))).toHaveLength(1);
   });
-});
-
-test('an output belongs to one run at a time', async () => {
-  const [from, baseDir] = [await service(undefined, { faults: ['delay=50'] }), await temporaryFolder()];
-  const pipeline = await loadPipeline({ text: pipelineText(body), file: 'p.yaml' }, { env: from.env, baseDir });
-  const results = await Promise.allSettled([runPipeline(pipeline), runPipeline(pipeline)]);
-  const refused = results.filter((result) => result.status === 'rejected');
-  expect(refused).toMatchObject([{ reason: { code: 'E_RUN_LOCKED', exit: 75 } }]);
-  expect(await visible(join(baseDir, 'lake'))).toEqual(['.users.runs', 'users', 'users.csv', 'users.rejects.ndjson']);
 });

@@ -1,6 +1,6 @@
 import * as rxjs from 'rxjs';
-import { asapScheduler, count, lastValueFrom, of, pipe, timer, type Observable, type OperatorFunction } from 'rxjs';
-import { deliver, fromPages, mapAsync, type Page } from '../../../src/flow/index.js';
+import { count, lastValueFrom, pipe, timer, type Observable, type OperatorFunction } from 'rxjs';
+import { fromPages, mapAsync, type Page } from '../../../src/flow/index.js';
 import { pagedSource, turns } from '../../support/pages.js';
 
 const pages = 30;
@@ -39,27 +39,4 @@ describe.each(Object.entries(operators))('a list comes to its end through %s', (
     expect(await lastValueFrom(rows$.pipe(operator, count()))).toBe(made(pages * perPage));
     expect(await lastValueFrom(worked$.pipe(operator, count()))).toBe(made(pages));
   });
-});
-
-test('a writer of ours bounds the source, a queue of RxJS before it costs the bound, and no row', async () => {
-  let ahead = 0;
-  let asked = 0;
-  const counted$ = pagedSource(
-    (page) => {
-      asked = Math.max(asked, page);
-      return of(page > pages ? [] : [page]);
-    },
-    { window: 4, concurrency: 1 },
-  );
-  const seen: number[] = [];
-  const slow = async ({ number, rows }: Page<number>) => {
-    await turns(5);
-    ahead = Math.max(ahead, asked - number);
-    seen.push(...rows);
-  };
-  await lastValueFrom(counted$.pipe(deliver(slow)));
-  expect(ahead).toBeLessThanOrEqual(4);
-  await lastValueFrom(counted$.pipe(rxjs.observeOn(asapScheduler), deliver(slow)));
-  expect(ahead).toBeGreaterThan(4);
-  expect(seen).toEqual([...Array(2)].flatMap(() => Array.from({ length: pages }, (_, page) => page + 1)));
 });

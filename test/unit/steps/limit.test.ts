@@ -1,21 +1,11 @@
 import { Observable, defer, lastValueFrom, of, toArray } from 'rxjs';
 import { rows } from '../../../src/flow/index.js';
 import { limit } from '../../../src/steps/index.js';
-import { pages, through, watched } from './support.js';
+import { pages, through } from './support.js';
 import { pagedSource } from '../../support/pages.js';
 
 const row = (id: number) => ({ id: String(id) });
 const counted = (count: number, first = 1) => Array.from({ length: count }, (_, index) => row(first + index));
-
-test('lets the first rows pass, and cuts the page in which they end', async () => {
-  const context = watched();
-  const out = await through(limit(5, context), pages(counted(3), counted(4, 4), counted(3, 8)));
-  expect(out.map((each) => [each.number, each.rows])).toEqual([
-    [1, counted(3)],
-    [2, counted(2, 4)],
-  ]);
-  expect(context.tally.beyondLimit).toBe(2);
-});
 
 test('lets all rows of a shorter list pass, and begins anew with every subscription', async () => {
   const step = limit<{ id: string }>(4);

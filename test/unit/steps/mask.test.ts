@@ -70,15 +70,6 @@ describe('the preset personal', () => {
     expect(row).toEqual({ ...sample('leads'), ...Object.fromEntries(expected), email: '****', zipcode: 'text', uid: null });
   });
 
-  test('masks what is joined and what is derived from personal fields', () => {
-    const join = { with: 'users', on: { uid: 'uid' }, pick: 'first' };
-    const derived = planned(steps.derive, { domain: 'lower(email)', shout: 'upper(uid)' }, planned(steps.join, join).columns).columns;
-    const left = namesOf(planned(steps.mask, { preset: 'personal' }, derived).columns);
-    expect(namesOf(derived)).toEqual(expect.arrayContaining(['users_email', 'users_affid', 'domain', 'shout']));
-    expect(left).toEqual(expect.arrayContaining(['users_affid', 'shout']));
-    expect(left.filter((name) => ['users_email', 'domain', 'email'].includes(name))).toEqual([]);
-  });
-
   test.each(['plain', 'personal'] as const)(
     'takes an undeclared field for personal, also of a collection that says %s',
     async (unknown) => {
