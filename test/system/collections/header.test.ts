@@ -63,9 +63,6 @@ describe('credentials in a header', () => {
   });
 
   test.each([
-    ['{ bearer: literal-token }', /^a credential must be a reference/],
-    ['{ header_name: X-Key, header_value: "${TOKEN:-default-token}" }', /^a credential must be a reference/],
-    ['{ header_name: "${TOKEN}", header_value: "${TOKEN}" }', /^the variable TOKEN holds a credential/],
     ['{ bearer: "${SHORT}" }', /^the key is shorter than 8 characters/],
     ['{ bearer: "${ODD}" }', /^the key has characters that are not allowed in a header/],
   ])('are refused as %s before any request', async (auth, message) => {
@@ -74,8 +71,7 @@ describe('credentials in a header', () => {
     );
     expect(failure).toMatchObject({ exit: 78 });
     const lines = (failure as { lines: readonly string[] }).lines.map((line) => line.replace(/^p\.yaml:\d+:\d+ /, ''));
-    expect(lines).toContainEqual(typeof message === 'string' ? message : expect.stringMatching(message));
+    expect(lines).toContainEqual(expect.stringMatching(message));
     expect(lines.join()).not.toContain(ownKey);
-    expect(lines.join()).not.toContain('literal-token');
   });
 });

@@ -168,29 +168,7 @@ describe('a query', () => {
       { a: 2 ** 53, b: 2.5, c: -1e300, d: 0.1, e: new Date('9999-12-31') },
     ]);
   });
-
-  test('gives the same with more rows than fit into memory', async () => {
-    const sent = pagesOfTexts(40, 1000, 2000);
-    const query = 'SELECT lead_id, length(email) AS n FROM rows ORDER BY lead_id LIMIT 2 OFFSET 19999';
-    const ids = Array.from({ length: 40_000 }, (_, id) => String(id)).toSorted();
-    for (const memory of ['512MB', '64MB']) {
-      const [page] = await through(opened(steps.sql, { query, memory }, runtime({ firstStart })), sent);
-      expect(page?.rows).toEqual(ids.slice(19_999, 20_001).map((id) => ({ lead_id: id, n: 2000n })));
-    }
-  });
 });
-
-/** Pages of leads with an id and a long text, by columns. */
-function pagesOfTexts(count: number, size: number, length: number) {
-  return Array.from({ length: count }, (_, page) => {
-    const ids = Array.from({ length: size }, (__, row) => page * size + row);
-    const columns = new Map([
-      ['lead_id', new FlatVector(ids.map(String))],
-      ['email', new FlatVector(ids.map((id) => String(id % 2).repeat(length)))],
-    ]);
-    return pageOf(page + 1, new RecordBatch(size, columns), { release: () => {} });
-  });
-}
 
 describe('a program', () => {
   type Years = {
