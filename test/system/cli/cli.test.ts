@@ -4,8 +4,8 @@ import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Responder } from '../../../src/service/index.js';
-import { cli, startCli } from '../../support/cli.js';
-import { service, testKey, toCsv, workplace } from '../../support/services.js';
+import { startCli } from '../../support/cli.js';
+import { service, toCsv, workplace } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
 
 describe('leadstream run', () => {
@@ -38,12 +38,6 @@ describe('leadstream run', () => {
     await finished;
     const names = await readdir(join(cwd, 'out'), { recursive: true });
     expect(names.filter((name) => /\.(?:csv|ndjson|parquet)$/.test(name) || name === 'leads')).toEqual([]);
-  });
-
-  test('takes what the environment lacks or leaves empty from --env', async () => {
-    const [from, cwd] = [await service(), await workplace(toCsv)];
-    await writeFile(join(cwd, '.env'), `LEADSTREAM_BASE_URL=${from.url}\nLEADSTREAM_REST_API_KEY='${testKey}'\n`);
-    expect((await cli(['run', 'p.yaml', '--env', '.env'], { cwd, env: { LEADSTREAM_BASE_URL: '' } })).code).toBe(0);
   });
 });
 

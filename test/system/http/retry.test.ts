@@ -8,7 +8,7 @@ import { retryAfterMs } from '../../../src/http/transport.js';
 import { retryAttempts } from '../../../src/http/requests.js';
 import { SourceError } from '../../../src/core/errors.js';
 import { marbles } from '../../support/pages.js';
-import { answer, failedRead, inTurn, json, list, ownServer, clientOf } from '../../support/odd-server.js';
+import { answer, inTurn, json, list, ownServer, clientOf } from '../../support/odd-server.js';
 
 const down = (retryAfter?: number) => new SourceError('E_SOURCE_UNAVAILABLE', 'transient', 'down', { retryAfterMs: retryAfter });
 
@@ -47,14 +47,6 @@ describe('backoff', () => {
       expectObservable(cold('#', {}, down(3000)).pipe(retried)).toBe('3s #', {}, expect.any(SourceError));
     });
     expect(notices).toEqual([[expect.objectContaining({ message: 'down' }), 1, 3000]]);
-  });
-
-  test('ends at once when the service asks for more than five minutes', async () => {
-    const { error, requests } = await failedRead(answer(429, '', { 'retry-after': '301' }));
-    expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', status: 429, retryAfterMs: 301_000 });
-    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
-    expect(error.message).toContain(': HTTP 429: the service asks to wait 301 s');
-    expect(requests).toBe(1);
   });
 });
 

@@ -12,12 +12,6 @@ const show = map(({ number, rows }: Page<string>) => `${number}${rows.join('')}`
 const laterForEarlier = (page: Page<string>) => timer(8 - 2 * page.number).pipe(map(() => page.rows));
 
 describe('mapAsync', () => {
-  test('emits results in page order though they come in another', () => {
-    marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('(abc|)', pages).pipe(mapAsync(laterForEarlier, 3), show)).toBe('------(abc|)', { a: '1x', b: '2y', c: '3z' });
-    });
-  });
-
   test('works on at most `concurrency` pages at once', async () => {
     const random = seeded(11);
     let open = 0;

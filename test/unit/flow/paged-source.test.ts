@@ -3,7 +3,7 @@ import type { Observable } from 'rxjs';
 import { lastValueFrom, of, tap, toArray } from 'rxjs';
 import { SourceError } from '../../../src/core/errors.js';
 import { keep, rows, type Page } from '../../../src/flow/index.js';
-import { countedFetch, listOf, pagedSource, shown, turns } from '../../support/pages.js';
+import { countedFetch, listOf, pagedSource, turns } from '../../support/pages.js';
 import { seeded } from '../../support/seeded.js';
 
 /** Subscribes with a sink that keeps what it gets and releases nothing by itself. */
@@ -25,18 +25,6 @@ const readAll = <T>(source$: Observable<Page<T>>) => lastValueFrom(source$.pipe(
 
 describe('a paged read', () => {
   describe('order', () => {
-    test('emits pages in page order though answers come in any order', async () => {
-      const list = countedFetch(listOf(3), 'hand');
-      const sink = hoard(pagedSource(list.fetch, { window: 8, concurrency: 3 }));
-      await turns();
-      for (const page of [3, 2]) list.answer(page);
-      await turns();
-      expect(sink.numbers()).toEqual([]);
-      list.answer(1);
-      await turns();
-      expect(sink.state.pages.map(shown)).toEqual([1, 2, 3].map((number) => ({ number, rows: listOf(3)(number) })));
-    });
-
     test('gives every row exactly once and in order, whatever the latency, bounds and order of release', async () => {
       const sizes = { window: fc.integer({ min: 1, max: 9 }), concurrency: fc.integer({ min: 1, max: 9 }) };
       await fc.assert(
