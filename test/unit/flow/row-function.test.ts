@@ -1,20 +1,17 @@
 import { lastValueFrom, toArray } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import { type Column, type Row } from '../../../src/core/index.js';
-import { fromPages, mapRows, RowStream, type Step } from '../../../src/flow/index.js';
+import { fromPages, mapRows, type RowStream, type Step } from '../../../src/flow/index.js';
 import { aggregate, cast, derive, filter, join, mask, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
-import { sample } from '../steps/support.js';
+import { knownStream, sample } from '../steps/support.js';
 
 const rows = ['1', '2', '3'].map((lead_id) => sample('leads', { lead_id, email: 'jane@example.com' }));
 const columns = columnsOf(collections.leads);
 
-/** Two pages of leads as a collection gives them: columns and key are known. */
-const leads = (key: readonly string[] = ['lead_id']): RowStream<Row> =>
-  new RowStream<Row>({
-    ...{ columns, withheld: [], key },
-    open: () => ({ pages$: leasedPages([rows.slice(0, 1), rows.slice(1)]).pages$, undeclared: () => [], consistency: undefined }),
-  });
+/** Two pages of leads as a collection gives them. */
+const leads = (key = ['lead_id'], known: readonly Column[] = columns): RowStream<Row> =>
+  knownStream(leasedPages([rows.slice(0, 1), rows.slice(1)]).pages$, known, key);
 
 /** Throws for the last lead, which is row 2 of page 2. */
 function failing(row: Row): true {
@@ -59,7 +56,7 @@ describe('a function that throws', () => {
   test.each<[string, RowStream<Row>]>([
     ['nobody knows the key', leads([])],
     ['a part of the key tells of a person', leads(['lead_id', 'email'])],
-    ['the key itself tells of a person', fromKnown(personal)],
+    ['the key itself tells of a person', leads(['lead_id'], personal)],
     ['the key is masked', leads().pipe(mask<Row>({ email: 'null' }), derive<Row, {}>({ lead_id: (row: Row) => row.lead_id }))],
     ['nobody knows the columns', leads().pipe(mapRows<Row, Row>((row) => row))],
   ])('is told with the place of the row alone where %s', async (_why, stream) => {
@@ -76,11 +73,6 @@ describe('a function that throws', () => {
     expect(await failureOf(joined)).toMatchObject(said('filter', placed));
   });
 });
-
-function fromKnown(known: readonly Column[]): RowStream<Row> {
-  const open = () => ({ pages$: leasedPages([rows.slice(0, 1), rows.slice(1)]).pages$, undeclared: () => [], consistency: undefined });
-  return new RowStream<Row>({ columns: known, withheld: [], key: ['lead_id'], open });
-}
 
 const promised = () => Promise.resolve('x') as unknown as string;
 

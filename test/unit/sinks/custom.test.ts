@@ -2,12 +2,13 @@ import { jest } from '@jest/globals';
 import { EMPTY, type Observable, catchError, concat, defer, of, retry, take, throwError } from 'rxjs';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
-import { type Page, pageOf as byColumns, RowStream } from '../../../src/flow/index.js';
+import { type Page, pageOf as byColumns, type RowStream } from '../../../src/flow/index.js';
 import { writeTo } from '../../../src/run/index.js';
 import { defineSink, type CustomWriter } from '../../../src/sinks/index.js';
 import { limit } from '../../../src/steps/index.js';
 import { batchFromRows } from '../../../src/vector/index.js';
 import { leasedPages } from '../../support/pages.js';
+import { knownStream } from '../steps/support.js';
 
 const users = [
   { uid: '1', email: 'a@b.c', affid: null },
@@ -15,11 +16,7 @@ const users = [
   { uid: '3', email: '', affid: '7' },
 ];
 const pages = () => leasedPages<Row>([users.slice(0, 2), users.slice(2), []]);
-const streamOf = (pages$ = pages().pages$): RowStream<Row> =>
-  new RowStream<Row>({
-    ...{ columns: columnsOf(collections.users), withheld: [], key: ['uid'] },
-    open: () => ({ pages$, undeclared: () => [], consistency: undefined }),
-  });
+const streamOf = (pages$ = pages().pages$): RowStream<Row> => knownStream(pages$, columnsOf(collections.users), ['uid']);
 
 /** A sink that notes what it is asked to do. */
 function noting(overrides: Partial<CustomWriter<Row>> = {}) {
@@ -62,10 +59,6 @@ const throwing = (): never => {
 
 test('a sink that changes the dates of its rows changes those of no other reader', async () => {
   const columns = [{ name: 'at', original: 'at', type: 'timestamp', cast: true, sensitivity: 'plain' }] as const;
-  const dated = new RowStream<Row>({
-    ...{ columns, withheld: [], key: [] },
-    open: () => ({ pages$: pages$, undeclared: () => [], consistency: undefined }),
-  });
   const batch = batchFromRows([{ at: new Date(0) }]);
   const pages$ = of(byColumns<Row>(1, batch, { release: () => {} }));
   const zero = defineSink('zero', {
@@ -76,7 +69,7 @@ test('a sink that changes the dates of its rows changes those of no other reader
       abort: () => undefined,
     }),
   });
-  await writeTo(dated, zero());
+  await writeTo(knownStream(pages$, columns), zero());
   expect(batch.row(0)).toEqual({ at: new Date(0) });
 });
 

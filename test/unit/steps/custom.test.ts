@@ -2,18 +2,14 @@ import { lastValueFrom, toArray } from 'rxjs';
 import { z } from 'zod';
 import { collections, columnsOf } from '../../../src/collections/index.js';
 import type { Row } from '../../../src/core/index.js';
-import { RowStream } from '../../../src/flow/index.js';
+import type { RowStream } from '../../../src/flow/index.js';
 import { defineStep, select } from '../../../src/steps/index.js';
 import { leasedPages } from '../../support/pages.js';
-import { sample } from './support.js';
+import { knownStream, sample } from './support.js';
 
 const rows = ['1', '2', '3'].map((lead_id) => sample('leads', { lead_id, age: `${lead_id}0` }));
 const columns = columnsOf(collections.leads);
-const leads = (): RowStream<Row> =>
-  new RowStream<Row>({
-    ...{ columns, withheld: [], key: ['lead_id'] },
-    open: () => ({ pages$: leasedPages([rows.slice(0, 1), rows.slice(1)]).pages$, undeclared: () => [], consistency: undefined }),
-  });
+const leads = (): RowStream<Row> => knownStream(leasedPages([rows.slice(0, 1), rows.slice(1)]).pages$, columns, ['lead_id']);
 const read = <T>(stream: RowStream<T>): Promise<readonly T[]> => lastValueFrom(stream.rows$.pipe(toArray()));
 const failureOf = (work: () => Promise<unknown>): Promise<unknown> => work().catch((failure: unknown) => failure);
 

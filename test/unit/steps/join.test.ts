@@ -170,21 +170,18 @@ describe('join', () => {
     });
   });
 
-  describe('a row without a match', () => {
-    test('stays with nulls under left, and is counted as missed', async () => {
-      const [left, right] = [[{ id: '1' }, { id: '2' }], [{ id: '1', v: 'x' }]];
-      expect(await joined(left, right)).toEqual([
-        { id: '1', b_v: 'x' },
-        { id: '2', b_v: null },
-      ]);
-      expect(await tallyOf(left, right)).toEqual({ ...emptyTally(), matched: 1, missed: 1 });
-    });
+  const [found, lacking] = [
+    { id: '1', b_v: 'x' },
+    { id: '2', b_v: null },
+  ] as const;
 
-    test('goes under inner, and is counted as unmatched', async () => {
-      const [left, right] = [[{ id: '1' }, { id: '2' }], [{ id: '1', v: 'x' }]];
-      expect(await joined(left, right, { type: 'inner' })).toEqual([{ id: '1', b_v: 'x' }]);
-      expect(await tallyOf(left, right, { type: 'inner' })).toEqual({ ...emptyTally(), matched: 1, missed: 1, unmatched: 1 });
-    });
+  test.each([
+    ['left', [found, lacking], { matched: 1, missed: 1 }],
+    ['inner', [found], { matched: 1, missed: 1, unmatched: 1 }],
+  ] as const)('a row without a match stays with nulls or goes, and is counted: %s', async (type, expected, counts) => {
+    const [left, right] = [[{ id: '1' }, { id: '2' }], [{ id: '1', v: 'x' }]];
+    expect(await joined(left, right, { type })).toEqual(expected);
+    expect(await tallyOf(left, right, { type })).toEqual({ ...emptyTally(), ...counts });
   });
 
   describe('join in a file', () => {

@@ -1,10 +1,10 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { from, lastValueFrom, of, tap, toArray } from 'rxjs';
+import { from, lastValueFrom, of, tap, toArray, type Observable } from 'rxjs';
 import { collections, columnsOf, withheldOf, type Collection, type CollectionName } from '../../../src/collections/index.js';
 import type { Column, Row, Value } from '../../../src/core/index.js';
 import type { Warning } from '../../../src/core/errors.js';
-import { emptyTally, keep } from '../../../src/flow/index.js';
+import { emptyTally, keep, RowStream } from '../../../src/flow/index.js';
 import type { ConfigPath, Fault, Lease, StepContext, Tally, Page, Step } from '../../../src/flow/index.js';
 import { pageOf } from '../../support/pages.js';
 import { steps } from '../../../src/steps/registry.js';
@@ -23,6 +23,11 @@ export function page<T extends Row>(number: number, rows: readonly T[]): Page<T>
 /** A stream of such pages, numbered from 1. */
 export function pages<T extends Row>(...lists: readonly (readonly T[])[]): Page<T>[] {
   return lists.map((rows, index) => page(index + 1, rows));
+}
+
+/** Rows as a collection gives them: their columns and key are known. */
+export function knownStream(pages$: Observable<Page<Row>>, columns: readonly Column[], key: readonly string[] = []): RowStream<Row> {
+  return new RowStream<Row>({ columns, withheld: [], key, open: () => ({ pages$, undeclared: () => [], consistency: undefined }) });
 }
 
 /** The same for the other side of a join, which releases its pages. */
