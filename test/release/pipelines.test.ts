@@ -61,14 +61,4 @@ describe('the nightly export', () => {
     expect(await columnsOf('leads')).not.toContain('sin_number');
     expect(await duckdb(`select distinct ip_address from '${lake}/leads/**/*.parquet'`)).toEqual([{ ip_address: '[redacted]' }]);
   });
-
-  test('prunes by Hive partitions, and every lead is in that of its month', async () => {
-    const table = `read_parquet('${lake}/leads/**/*.parquet', hive_partitioning = true, hive_types = {'month': varchar})`;
-    expect(await duckdb(`select count(*)::int as rows from ${table} where strftime(yearmonthday, '%Y%m') <> month`)).toEqual([{ rows: 0 }]);
-    const months = await duckdb(`select month, count(*)::int as rows from ${table} group by month order by month`);
-    expect(months.length).toBeGreaterThan(leadCount > 100_000 ? 1 : 0);
-    for (const { month, rows } of months.slice(0, 3)) {
-      expect(await duckdb(`select count(*)::int as rows from ${table} where month = '${String(month)}'`)).toEqual([{ rows }]);
-    }
-  });
 });

@@ -2,7 +2,6 @@ import { jest } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
 import { collections } from '../../../src/collections/index.js';
 import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
-import type { Credentials } from '../../../src/http/index.js';
 import { generate, startService, type RequestEntry } from '../../../src/service/index.js';
 import { closeAfter } from '../../support/closing.js';
 import { answer, inTurn, json, list, oddKey, ownServer, clientOf, clientFor, type Handler } from '../../support/odd-server.js';
@@ -129,30 +128,25 @@ describe('the two paths of area codes', () => {
   });
 });
 
-describe('options', () => {
-  const base: ClientOptions = { baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey } };
+const isShort = (field: string) => `auth: ${field} is shorter than 8 characters, so it cannot be a key; check where it is set`;
+const isNoProxy = 'proxy must be the address of an HTTP proxy, like http://proxy.example:3128, with %';
 
-  test.each([
-    [`http://u:${encodeURIComponent(oddKey)}@host`, 'user info'],
-    ['http://host/?a=b', 'query'],
-    ['http://host/#top', 'fragment'],
-    ['ftp://host', 'http or https'],
-    ['', 'http or https'],
-  ])('refuse the base URL %j without repeating it', (baseUrl, reason) => {
-    expect(() => createClient({ ...base, baseUrl })).toThrow(
-      expect.objectContaining({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(reason) }),
-    );
-    expect(() => createClient({ ...base, baseUrl })).not.toThrow(/k%2B/);
-  });
-
-  test.each<[string, Credentials]>([
-    ['rest_api_key', { rest_api_key: 'short12' }],
-    ['rest_api_key', { rest_api_key: '' }],
-    ['authorized_rest_api_key', { authorized_uid: 'long-enough-for-a-key', authorized_rest_api_key: '7' }],
-  ])('refuse a key of fewer than eight characters: %s', (field, auth) => {
-    const message = `auth: ${field} is shorter than 8 characters, so it cannot be a key; check where it is set`;
-    expect(() => createClient({ ...base, auth })).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', exit: 78, message }));
-  });
+test.each<[string, Partial<ClientOptions>]>([
+  ['user info', { baseUrl: `http://u:${encodeURIComponent(oddKey)}@host` }],
+  ['query', { baseUrl: `http://host/?a=${encodeURIComponent(oddKey)}` }],
+  ['fragment', { baseUrl: 'http://host/#top' }],
+  ['http or https', { baseUrl: 'ftp://host' }],
+  ['http or https', { baseUrl: '' }],
+  [isShort('rest_api_key'), { auth: { rest_api_key: 'short12' } }],
+  [isShort('rest_api_key'), { auth: { rest_api_key: '' } }],
+  [isShort('authorized_rest_api_key'), { auth: { authorized_uid: 'long-enough-for-a-key', authorized_rest_api_key: '7' } }],
+  [isNoProxy, { proxy: 'proxy.example' }],
+  [isNoProxy, { proxy: `socks5://reader:${encodeURIComponent(oddKey)}@x` }],
+  ['ca must be PEM certificates, as a text or a list of texts; for a file, pass its contents', { ca: '/etc/ssl/own.pem' }],
+])('an option that cannot be right is refused at once, and not repeated: %s: %j', (message, options) => {
+  const attempt = () => createClient({ baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, ...options });
+  expect(attempt).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', exit: 78, message: expect.stringContaining(message) }));
+  expect(attempt).not.toThrow(/k%2B/);
 });
 
 test('a client whose thread cannot be there, as beside TypeScript source, says so once and reads all the same', async () => {

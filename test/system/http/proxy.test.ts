@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { lastValueFrom } from 'rxjs';
 import { Server as ProxyServer } from 'proxy-chain';
-import { createClient, type ClientOptions } from '../../../src/source/fetch/client.js';
+import { type ClientOptions } from '../../../src/source/fetch/client.js';
 import { collections } from '../../../src/collections/index.js';
 import type * as Leadstream from '../../../src/index.js';
 import { cli, startCli } from '../../support/cli.js';
@@ -109,27 +109,6 @@ describe('a command takes the proxy of its environment', () => {
     const found = await startCli(['fetch', 'users', '1', '--env', '.env'], { cwd, env: { NO_PROXY: '127.*' } }).finished;
     expect(found).toMatchObject({ code: 0, stderr: expect.stringContaining('W_SOURCE_PROXY') });
   });
-
-  test.each([
-    ['run', 'users.yaml'],
-    ['validate', 'users.yaml', '--env-check'],
-    ['fetch', 'users'],
-  ])('and %s is refused where that cannot be one', async (...words) => {
-    const cwd = await folderWith({ 'users.yaml': users });
-    const env = {
-      LEADSTREAM_BASE_URL: 'http://127.0.0.1:1',
-      LEADSTREAM_REST_API_KEY: oddKey,
-      HTTP_PROXY: 'socks5://reader:7f3a9c@127.0.0.1:1',
-    };
-    const { code, stderr } = await cli(words, { cwd, env });
-    expect({ code, stderr }).toEqual({
-      code: 78,
-      stderr: expect.stringContaining(
-        'the environment variable HTTP_PROXY must be the address of an HTTP proxy, like http://proxy.example:3128',
-      ),
-    });
-    expect(stderr).not.toContain('7f3a9c');
-  });
 });
 
 describe('what a proxy does not do is said, and its password is not', () => {
@@ -181,16 +160,6 @@ describe('what a proxy does not do is said, and its password is not', () => {
     await Promise.all([expect(read).rejects.toMatchObject({ code: 'E_SOURCE_CLOSED' }), client.close()]);
     await until(() => sockets.size === 0);
   });
-});
-
-test.each([
-  [{ proxy: 'proxy.example' }, 'proxy must be the address of an HTTP proxy, like http://proxy.example:3128, with %'],
-  [{ proxy: 'socks5://reader:secret-word@x' }, 'proxy must be the address of an HTTP proxy, like http://proxy.example:3128, with %'],
-  [{ ca: '/etc/ssl/own.pem' }, 'ca must be PEM certificates, as a text or a list of texts; for a file, pass its contents'],
-])('an option that cannot be right is refused at once: %j', (options, message) => {
-  const attempt = () => createClient({ baseUrl: 'http://127.0.0.1:1', auth: { rest_api_key: oddKey }, ...options });
-  expect(attempt).toThrow(expect.objectContaining({ code: 'E_SOURCE_CONFIG', message: expect.stringContaining(message) }));
-  expect(attempt).not.toThrow('secret-word');
 });
 
 describe('requests take an agent of the program', () => {

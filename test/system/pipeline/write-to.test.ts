@@ -19,7 +19,6 @@ import {
 } from '../../../src/index.js';
 import type { Derivation, RowStream, Service, SinkWriter, User, Warning } from '../../../src/index.js';
 import { type Responder } from '../../../src/service/index.js';
-import { lockOutputs } from '../../../src/store/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { service, testKey } from '../../support/services.js';
 import { pageOf } from '../../support/pages.js';
@@ -114,18 +113,6 @@ describe('writeTo', () => {
       { status: 'rejected', reason: { code: 'E_RUN_LOCKED' } },
     ]);
     expect(await writeTo(users, open(path))).toMatchObject({ rows: 300 });
-  });
-
-  test('refuses a file that a run writes, and leaves nothing next to it', async () => {
-    const [{ users }, folder] = [await connected(), await temporaryFolder()];
-    const path = join(folder, 'users.csv');
-    const run = await lockOutputs([path], { runId: 'nightly' });
-    await expect(writeTo(users, csv({ path }))).rejects.toMatchObject({
-      code: 'E_RUN_LOCKED',
-      message: expect.stringContaining('nightly'),
-    });
-    await run.release();
-    expect(await readdir(folder)).toEqual([]);
   });
 
   test('is not published when another process took the place over', async () => {
