@@ -116,21 +116,19 @@ describe('systemd', () => {
   });
 });
 
-describe('the alert of systemd', () => {
-  test('tells the webhook which unit failed, and shows its address to no list of processes', async () => {
-    const { url, told } = await webhook();
-    const credentials = await folderWith({ 'alert-url': `${url}\n` });
-    const line = /^ExecStart=\/bin\/sh -c '(.*)'$/m.exec(await example('leadstream-alert@.service'))?.[1] ?? '';
-    // What systemd makes of it: its specifiers, and escapes within quotes.
-    const specifiers: Readonly<Record<string, string>> = { '%%': '%', '%i': 'leadstream', '%H': 'machine' };
-    const script = line.replaceAll(/%[%iH]/g, (mark) => specifiers[mark] ?? mark).replaceAll('\\\\', '\\');
-    const finished = await start('/bin/sh', ['-c', script], { cwd: '/', env: { CREDENTIALS_DIRECTORY: credentials } }).finished;
-    expect(finished).toMatchObject({ code: 0, stderr: '' });
-    expect(told.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
-      { text: 'leadstream failed on machine: journalctl -u leadstream.service' },
-    ]);
-    expect(script).toMatch(/printf .*\| curl --config - /);
-  });
+test('the alert of systemd tells the webhook which unit failed, and shows its address to no list of processes', async () => {
+  const { url, told } = await webhook();
+  const credentials = await folderWith({ 'alert-url': `${url}\n` });
+  const line = /^ExecStart=\/bin\/sh -c '(.*)'$/m.exec(await example('leadstream-alert@.service'))?.[1] ?? '';
+  // What systemd makes of it: its specifiers, and escapes within quotes.
+  const specifiers: Readonly<Record<string, string>> = { '%%': '%', '%i': 'leadstream', '%H': 'machine' };
+  const script = line.replaceAll(/%[%iH]/g, (mark) => specifiers[mark] ?? mark).replaceAll('\\\\', '\\');
+  const finished = await start('/bin/sh', ['-c', script], { cwd: '/', env: { CREDENTIALS_DIRECTORY: credentials } }).finished;
+  expect(finished).toMatchObject({ code: 0, stderr: '' });
+  expect(told.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+    { text: 'leadstream failed on machine: journalctl -u leadstream.service' },
+  ]);
+  expect(script).toMatch(/printf .*\| curl --config - /);
 });
 
 describe('cron', () => {
@@ -206,34 +204,32 @@ describe('Kubernetes', () => {
   });
 });
 
-describe('GitHub Actions', () => {
-  test('the workflow publishes, and keeps the report whatever happens', async () => {
-    const [at, repository] = [await host(), await temporaryFolder()];
-    const workflow = parse(await example('github-actions.yml'));
-    expectNightly(workflow.on.schedule[0].cron);
-    expect(workflow).toMatchObject({ permissions: { contents: 'read' }, concurrency: { 'cancel-in-progress': false } });
-    const { steps } = workflow.jobs.export;
-    const step = steps.find(({ name }: { name?: string }) => name === 'Export');
-    // Whoever cancels the job reaches the run, and nothing in between.
-    expect(step.run).toMatch(/^exec node_modules\/\.bin\/leadstream run /m);
-    expect(step.run).not.toMatch(/^\s*npx /m);
-    const uploads = steps.filter(({ uses = '' }) => uses.startsWith('actions/upload-artifact@'));
-    expect(uploads.map((upload: { if?: string; with: object }) => [upload.if, upload.with])).toMatchObject([
-      ['always()', { path: 'report.json' }],
-      [undefined, { path: 'lake' }],
-    ]);
-    await mkdir(join(repository, 'pipelines'));
-    await mkdir(join(repository, 'node_modules', '.bin'), { recursive: true });
-    await writeFile(join(repository, 'package.json'), '{}');
-    await copyFile(join(at.root, 'etc/leadstream/nightly-export.yaml'), join(repository, 'pipelines', 'nightly-export.yaml'));
-    await copyFile(join(at.root, 'usr/local/bin/leadstream'), join(repository, 'node_modules', '.bin', 'leadstream'));
-    const settings = await readFile(join(at.root, 'etc/leadstream/leadstream.env'), 'utf8');
-    const setting = (_: string, name: string) => new RegExp(`^${name}='(.*)'$`, 'm').exec(settings)?.[1] ?? '';
-    const env = Object.fromEntries(
-      Object.entries<string>(step.env).map(([name, value]) => [name, value.replace(/\$\{\{ (?:vars|secrets)\.(\w+) \}\}/, setting)]),
-    );
-    const surroundings = { cwd: repository, env: { HOME: at.root, RUNNER_TEMP: await temporaryFolder(), ...env } };
-    const finished = await start('bash', ['-e', '-c', step.run], surroundings).finished;
-    await expectPublished(finished, { lake: join(repository, 'lake'), report: join(repository, 'report.json') });
-  });
+test('GitHub Actions: the workflow publishes, and keeps the report whatever happens', async () => {
+  const [at, repository] = [await host(), await temporaryFolder()];
+  const workflow = parse(await example('github-actions.yml'));
+  expectNightly(workflow.on.schedule[0].cron);
+  expect(workflow).toMatchObject({ permissions: { contents: 'read' }, concurrency: { 'cancel-in-progress': false } });
+  const { steps } = workflow.jobs.export;
+  const step = steps.find(({ name }: { name?: string }) => name === 'Export');
+  // Whoever cancels the job reaches the run, and nothing in between.
+  expect(step.run).toMatch(/^exec node_modules\/\.bin\/leadstream run /m);
+  expect(step.run).not.toMatch(/^\s*npx /m);
+  const uploads = steps.filter(({ uses = '' }) => uses.startsWith('actions/upload-artifact@'));
+  expect(uploads.map((upload: { if?: string; with: object }) => [upload.if, upload.with])).toMatchObject([
+    ['always()', { path: 'report.json' }],
+    [undefined, { path: 'lake' }],
+  ]);
+  await mkdir(join(repository, 'pipelines'));
+  await mkdir(join(repository, 'node_modules', '.bin'), { recursive: true });
+  await writeFile(join(repository, 'package.json'), '{}');
+  await copyFile(join(at.root, 'etc/leadstream/nightly-export.yaml'), join(repository, 'pipelines', 'nightly-export.yaml'));
+  await copyFile(join(at.root, 'usr/local/bin/leadstream'), join(repository, 'node_modules', '.bin', 'leadstream'));
+  const settings = await readFile(join(at.root, 'etc/leadstream/leadstream.env'), 'utf8');
+  const setting = (_: string, name: string) => new RegExp(`^${name}='(.*)'$`, 'm').exec(settings)?.[1] ?? '';
+  const env = Object.fromEntries(
+    Object.entries<string>(step.env).map(([name, value]) => [name, value.replace(/\$\{\{ (?:vars|secrets)\.(\w+) \}\}/, setting)]),
+  );
+  const surroundings = { cwd: repository, env: { HOME: at.root, RUNNER_TEMP: await temporaryFolder(), ...env } };
+  const finished = await start('bash', ['-e', '-c', step.run], surroundings).finished;
+  await expectPublished(finished, { lake: join(repository, 'lake'), report: join(repository, 'report.json') });
 });

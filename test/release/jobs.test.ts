@@ -78,17 +78,15 @@ async function runIn(cwd: string, name: string) {
   expect({ code, stderr }).toMatchObject({ code: 0 });
 }
 
-describe('the job', () => {
-  test.each(names)('%s gives what DuckDB makes of the records', async (name) => {
-    const cwd = await temporaryFolder();
-    await runIn(cwd, name);
-    const expectations = await expectationsOf(name);
-    expect(expectations).not.toEqual([]);
-    for (const { output, sql } of expectations) {
-      const wanted = await textsOf(sql.replaceAll("read_csv('", `read_csv('${cwd}/`));
-      const found = await textsOf(reading(join(cwd, output)));
-      expect(found).toEqual(wanted);
-      expect(found).not.toEqual([]);
-    }
-  });
+test.each(names)('the job: %s gives what DuckDB makes of the records', async (name) => {
+  const cwd = await temporaryFolder();
+  await runIn(cwd, name);
+  const expectations = await expectationsOf(name);
+  expect(expectations).not.toEqual([]);
+  for (const { output, sql } of expectations) {
+    const wanted = await textsOf(sql.replaceAll("read_csv('", `read_csv('${cwd}/`));
+    const found = await textsOf(reading(join(cwd, output)));
+    expect(found).toEqual(wanted);
+    expect(found).not.toEqual([]);
+  }
 });

@@ -129,34 +129,32 @@ test('compact makes one file of those of all nights, and says when there is noth
   expect(await cli(['compact', 'lake'], { cwd })).toMatchObject({ code: 1, stderr: expect.stringContaining('E_SINK_FOREIGN') });
 });
 
-describe('a pipeline file', () => {
-  const verbs = ['files', 'runs', 'verify', 'compact', 'rollback'];
+const verbs = ['files', 'runs', 'verify', 'compact', 'rollback'];
 
-  test('stands for its only table, and for those that it publishes together when they go back', async () => {
-    const { cwd, runs } = await lake();
-    const { env } = await service();
-    for (const verb of verbs) {
-      const [found, named] = [await cli([verb, 'p.yaml'], { cwd, env }), await cli(['files', 'lake/users'], { cwd })];
-      expect(found).toMatchObject({ code: 0, stdout: verb === 'files' ? named.stdout : expect.anything() });
-    }
-    expect((await cli(['runs', 'p.yaml'], { cwd, env })).stdout).toMatch(new RegExp(`${runs[0]} +published`));
-    const both = (more: string) => pipelineText(`${more}from: users\nto:\n  - parquet: { path: night/a }\n  - parquet: { path: night/b }`);
-    await writeFile(join(cwd, 'p.yaml'), both(''));
-    for (const verb of verbs)
-      expect(await cli([verb, 'p.yaml'], { cwd, env })).toMatchObject({
-        code: 2,
-        stderr: expect.stringMatching(/one table; name it: .*night\/a, .*night\/b/),
-      });
-    await writeFile(join(cwd, 'p.yaml'), both('publish: together\n'));
-    for (const from of [await serviceOf({ users: [{ uid: '1' }] }), await serviceOf({ users: [{ uid: '2' }] })])
-      expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
-    expect(await cli(['rollback', 'p.yaml'], { cwd, env })).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining('is published again'),
+test('a pipeline file stands for its only table, and for those that it publishes together when they go back', async () => {
+  const { cwd, runs } = await lake();
+  const { env } = await service();
+  for (const verb of verbs) {
+    const [found, named] = [await cli([verb, 'p.yaml'], { cwd, env }), await cli(['files', 'lake/users'], { cwd })];
+    expect(found).toMatchObject({ code: 0, stdout: verb === 'files' ? named.stdout : expect.anything() });
+  }
+  expect((await cli(['runs', 'p.yaml'], { cwd, env })).stdout).toMatch(new RegExp(`${runs[0]} +published`));
+  const both = (more: string) => pipelineText(`${more}from: users\nto:\n  - parquet: { path: night/a }\n  - parquet: { path: night/b }`);
+  await writeFile(join(cwd, 'p.yaml'), both(''));
+  for (const verb of verbs)
+    expect(await cli([verb, 'p.yaml'], { cwd, env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/one table; name it: .*night\/a, .*night\/b/),
     });
-    await writeFile(join(cwd, 'p.yaml'), pipelineText('from: users\nto:\n  - csv: { path: x.csv }'));
-    expect(await cli(['runs', 'p.yaml'], { cwd, env })).toMatchObject({ code: 2, stderr: expect.stringContaining('name it: none') });
+  await writeFile(join(cwd, 'p.yaml'), both('publish: together\n'));
+  for (const from of [await serviceOf({ users: [{ uid: '1' }] }), await serviceOf({ users: [{ uid: '2' }] })])
+    expect(await cli(['run', 'p.yaml'], { cwd, env: from.env })).toMatchObject({ code: 0 });
+  expect(await cli(['rollback', 'p.yaml'], { cwd, env })).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('is published again'),
   });
+  await writeFile(join(cwd, 'p.yaml'), pipelineText('from: users\nto:\n  - csv: { path: x.csv }'));
+  expect(await cli(['runs', 'p.yaml'], { cwd, env })).toMatchObject({ code: 2, stderr: expect.stringContaining('name it: none') });
 });
 
 test('files prints a query with the columns of all runs, and the types of those in folders', async () => {

@@ -54,27 +54,25 @@ describe('transient failures', () => {
   });
 });
 
-describe('suspect answers', () => {
-  test.each([
-    ['HTML', `<html>${oddKey}</html>`, 'not JSON in UTF-8'],
-    ['Latin-1', Buffer.from('[{"lead_id":"1","city":"Zürich"}]', 'latin1'), 'not JSON in UTF-8'],
-    ['UTF-16', Buffer.from('\ufeff[{"lead_id":"1"}]', 'utf16le'), 'not JSON in UTF-8'],
-    ['UTF-16 without a mark', Buffer.from('[{"lead_id":"1"}]', 'utf16le').swap16(), 'not JSON in UTF-8'],
-    ['NaN', `[{"lead_id":"1","city":"\\"NaN: ${oddKey}","age": NaN}]`, 'not JSON in UTF-8'],
-    ['NDJSON', `{"lead_id":"1"}\n{"lead_id":"${oddKey}"}\n`, 'not JSON in UTF-8'],
-    ['records of several lines, cut off', '[\n{"lead_id":"1"},\n', 'not JSON in UTF-8'],
-    ['{"error": …}', JSON.stringify({ error: oddKey, code: 5 }), 'not an array but an object with the keys error, code'],
-    ['an array of texts', JSON.stringify([oddKey]), 'an array that contains a string'],
-    ['an array with null', '[{}, null]', 'an array that contains null'],
-    ['an object whose keys are odd', JSON.stringify({ [oddKey]: 1, fine: 2 }), 'not an array but an object with the keys fine'],
-  ])('tries %s of status 200 three times and tells status, size and key names', async (_name, body, what) => {
-    const { error, requests } = await failedRead(answer(200, body));
-    expect(error).toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect', status: 200 });
-    const size = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
-    expect(error.message).toContain(`: HTTP 200 with ${size} bytes: ${what} (after 3 attempts)`);
-    expect(requests).toBe(3);
-  });
+test.each([
+  ['HTML', `<html>${oddKey}</html>`, 'not JSON in UTF-8'],
+  ['Latin-1', Buffer.from('[{"lead_id":"1","city":"Zürich"}]', 'latin1'), 'not JSON in UTF-8'],
+  ['UTF-16', Buffer.from('\ufeff[{"lead_id":"1"}]', 'utf16le'), 'not JSON in UTF-8'],
+  ['UTF-16 without a mark', Buffer.from('[{"lead_id":"1"}]', 'utf16le').swap16(), 'not JSON in UTF-8'],
+  ['NaN', `[{"lead_id":"1","city":"\\"NaN: ${oddKey}","age": NaN}]`, 'not JSON in UTF-8'],
+  ['NDJSON', `{"lead_id":"1"}\n{"lead_id":"${oddKey}"}\n`, 'not JSON in UTF-8'],
+  ['records of several lines, cut off', '[\n{"lead_id":"1"},\n', 'not JSON in UTF-8'],
+  ['{"error": …}', JSON.stringify({ error: oddKey, code: 5 }), 'not an array but an object with the keys error, code'],
+  ['an array of texts', JSON.stringify([oddKey]), 'an array that contains a string'],
+  ['an array with null', '[{}, null]', 'an array that contains null'],
+  ['an object whose keys are odd', JSON.stringify({ [oddKey]: 1, fine: 2 }), 'not an array but an object with the keys fine'],
+])('a suspect answer of status 200 is tried three times, and its status, size and key names are told: %s', async (_name, body, what) => {
+  const { error, requests } = await failedRead(answer(200, body));
+  expect(error).toMatchObject({ code: 'E_SOURCE_ANSWER', kind: 'suspect', status: 200 });
+  const size = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+  expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api\/leads page 1: /);
+  expect(error.message).toContain(`: HTTP 200 with ${size} bytes: ${what} (after 3 attempts)`);
+  expect(requests).toBe(3);
 });
 
 describe('the encoding of an answer', () => {
@@ -136,15 +134,13 @@ describe('a status that is not 200', () => {
   });
 });
 
-describe('an answer that never ends', () => {
-  const impatient = { timeoutMs: 30, retry: { attempts: 2, baseMs: 0 } };
+const impatient = { timeoutMs: 30, retry: { attempts: 2, baseMs: 0 } };
 
-  test.each(endless)('is given up: %s', async (_name, handler) => {
-    const { error, notices } = await failedRead(handler, impatient);
-    expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', kind: 'transient' });
-    expect(error.message).toContain(': no response in time');
-    expect(notices).toHaveLength(1);
-  });
+test.each(endless)('an answer that never ends is given up: %s', async (_name, handler) => {
+  const { error, notices } = await failedRead(handler, impatient);
+  expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', kind: 'transient' });
+  expect(error.message).toContain(': no response in time');
+  expect(notices).toHaveLength(1);
 });
 
 describe('permanent failures', () => {
@@ -170,22 +166,23 @@ describe('permanent failures', () => {
   });
 });
 
-describe('a failure of the network names the code of the system and the host, and holds nothing else', () => {
-  const nobody = 'http://127.0.0.1:1';
-  const cases: readonly (readonly [string, string, RegExp, Handler | string])[] = [
-    ['a refused connection', 'ECONNREFUSED', /no connection \(ECONNREFUSED 127\.0\.0\.1:1\)/, nobody],
-    ['a name that is none', 'ENOTFOUND', /no connection \(ENOTFOUND nowhere\.invalid\)/, 'http://nowhere.invalid'],
-    ['no response in time', 'ETIMEDOUT', /no response in time \((?:request|response)\)/, () => {}],
-  ];
-  test.each(cases)('%s', async (_what, systemCode, message, handler) => {
+const nobody = 'http://127.0.0.1:1';
+const cases: readonly (readonly [string, string, RegExp, Handler | string])[] = [
+  ['a refused connection', 'ECONNREFUSED', /no connection \(ECONNREFUSED 127\.0\.0\.1:1\)/, nobody],
+  ['a name that is none', 'ENOTFOUND', /no connection \(ENOTFOUND nowhere\.invalid\)/, 'http://nowhere.invalid'],
+  ['no response in time', 'ETIMEDOUT', /no response in time \((?:request|response)\)/, () => {}],
+];
+test.each(cases)(
+  'a failure of the network names the code of the system and the host, and holds nothing else: %s',
+  async (_what, systemCode, message, handler) => {
     const { url } = await ownServer(typeof handler === 'string' ? answer(200) : handler);
     const baseUrl = typeof handler === 'string' ? handler : url;
     const [client] = clientOf({ baseUrl, timeoutMs: 300 });
     const error = await failureOf(client);
     expect(error).toMatchObject({ code: 'E_SOURCE_UNAVAILABLE', systemCode, message: expect.stringMatching(message) });
     expectDiscreet(error);
-  });
-});
+  },
+);
 
 describe('the size of an answer', () => {
   const body = (bytes: number): string => `[${' '.repeat(bytes - 2)}]`;

@@ -126,34 +126,35 @@ describe('undeclared fields', () => {
   });
 });
 
-describe('the answers of pages 2 and 3, whichever arrives first', () => {
-  const page2 = { 'UTM Source': 'spaced', zone: '2' };
-  const rows = leads(300, (index) => (index < 100 ? {} : index < 200 ? page2 : { utm_source: 'joined', area: '3' }));
-  const run = async (first: 2 | 3, onNewField: string, consistency: string) => {
-    const [folder, stateDir] = [await temporaryFolder(), await temporaryFolder()];
-    const served = await ownServer((response, url) => {
-      const [page, limit] = [Number(url.searchParams.get('page')), Number(url.searchParams.get('limit'))];
-      const answer = () => send(response, page < 1 ? [] : rows.slice((page - 1) * limit, page * limit));
-      setTimeout(answer, page === 5 - first ? 60 : 0);
-    });
-    const from = { ...served, env: { LEADSTREAM_BASE_URL: served.url, LEADSTREAM_REST_API_KEY: testKey } };
-    const sinks = '{ parquet: { path: t } }, { csv: { path: c.csv } }, { ndjson: { path: n.ndjson, naming: snake_case } }';
-    const text = `from: leads\nconsistency: ${consistency}\non_new_field: ${onNewField}\nto: [${sinks}]\n`;
-    for (const _night of onNewField === 'restart' ? [1] : [1, 2]) await runIn(from, text, folder, { stateDir });
-    const bytes = `select md5(content) as digest from read_blob(['${folder}/t/*.parquet', '${folder}/c.csv', '${folder}/n.ndjson'])`;
-    const columns = `select utm_source, utm_source_2, count(*)::int as n from '${folder}/t/*.parquet' group by all order by all`;
-    return {
-      head: (await readFile(join(folder, 'c.csv'), 'utf8')).split('\n')[0],
-      bytes: await duckdb(bytes),
-      rows: await duckdb(columns),
-    };
+const page2 = { 'UTM Source': 'spaced', zone: '2' };
+const rows = leads(300, (index) => (index < 100 ? {} : index < 200 ? page2 : { utm_source: 'joined', area: '3' }));
+const run = async (first: 2 | 3, onNewField: string, consistency: string) => {
+  const [folder, stateDir] = [await temporaryFolder(), await temporaryFolder()];
+  const served = await ownServer((response, url) => {
+    const [page, limit] = [Number(url.searchParams.get('page')), Number(url.searchParams.get('limit'))];
+    const answer = () => send(response, page < 1 ? [] : rows.slice((page - 1) * limit, page * limit));
+    setTimeout(answer, page === 5 - first ? 60 : 0);
+  });
+  const from = { ...served, env: { LEADSTREAM_BASE_URL: served.url, LEADSTREAM_REST_API_KEY: testKey } };
+  const sinks = '{ parquet: { path: t } }, { csv: { path: c.csv } }, { ndjson: { path: n.ndjson, naming: snake_case } }';
+  const text = `from: leads\nconsistency: ${consistency}\non_new_field: ${onNewField}\nto: [${sinks}]\n`;
+  for (const _night of onNewField === 'restart' ? [1] : [1, 2]) await runIn(from, text, folder, { stateDir });
+  const bytes = `select md5(content) as digest from read_blob(['${folder}/t/*.parquet', '${folder}/c.csv', '${folder}/n.ndjson'])`;
+  const columns = `select utm_source, utm_source_2, count(*)::int as n from '${folder}/t/*.parquet' group by all order by all`;
+  return {
+    head: (await readFile(join(folder, 'c.csv'), 'utf8')).split('\n')[0],
+    bytes: await duckdb(bytes),
+    rows: await duckdb(columns),
   };
+};
 
-  test.each([
-    ['next_run', 'repair'],
-    ['restart', 'repair'],
-    ['restart', 'off'],
-  ])('give the same names, order and bytes: on_new_field: %s, consistency: %s', async (onNewField, consistency) => {
+test.each([
+  ['next_run', 'repair'],
+  ['restart', 'repair'],
+  ['restart', 'off'],
+])(
+  'the answers of pages 2 and 3, whichever arrives first, give the same names, order and bytes: on_new_field: %s, consistency: %s',
+  async (onNewField, consistency) => {
     const [one, other] = [await run(2, onNewField, consistency), await run(3, onNewField, consistency)];
     expect(other).toEqual(one);
     expect(one.head).toMatch(/,UTM Source,zone,utm_source,area$/);
@@ -162,8 +163,8 @@ describe('the answers of pages 2 and 3, whichever arrives first', () => {
       { utm_source: null, utm_source_2: 'spaced', n: 100 },
       { utm_source: null, utm_source_2: null, n: 100 },
     ]);
-  });
-});
+  },
+);
 
 describe('a field name that not every format can hold', () => {
   const names = { nul: 'n\0ul', half: '\ud800half', mark: '\ufeffmark', formula: '=1+1' };

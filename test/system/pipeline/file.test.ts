@@ -40,25 +40,23 @@ describe('a key of the environment', () => {
   });
 });
 
-describe('a pipeline file', () => {
-  const reference = 'needs quotes here: YAML interprets its braces';
-  const features = 'anchors, aliases, tags and directives are not accepted';
-  const inFilter = (text: string) => `from: leads\nsteps:\n  - filter: ${text}\n${to}`;
+const reference = 'needs quotes here: YAML interprets its braces';
+const features = 'anchors, aliases, tags and directives are not accepted';
+const inFilter = (text: string) => `from: leads\nsteps:\n  - filter: ${text}\n${to}`;
 
-  test.each([
-    ['to:\n  - csv: { path: out/{{ run.date }}.csv }', '2:22', reference],
-    [inFilter('!hunter2'), '3:13', features],
-    [inFilter('%hunter2'), '3:13', 'Plain value cannot start with'],
-    ['%hunter2 b\n---\nname: a', '1:1', features],
-    [inFilter("'a' hunter2"), '3:17', 'Unexpected scalar at node end'],
-    [inFilter('"\\hunter2"'), '3:14', 'Invalid escape sequence'],
-    ['name: ]hunter2', '1:7', 'Unexpected flow-seq-end token'],
-  ])('is refused with the place of its first problem as YAML, and no value of the file: %j', async (text, place, message) => {
-    const error = await problems(text);
-    expect(error).toMatchObject({ code: 'E_SPEC_YAML', message: expect.stringContaining(`p.yaml:${place} `) });
-    expect(error.message).toContain(message);
-    expect(error.message).not.toContain('hunter2');
-  });
+test.each([
+  ['to:\n  - csv: { path: out/{{ run.date }}.csv }', '2:22', reference],
+  [inFilter('!hunter2'), '3:13', features],
+  [inFilter('%hunter2'), '3:13', 'Plain value cannot start with'],
+  ['%hunter2 b\n---\nname: a', '1:1', features],
+  [inFilter("'a' hunter2"), '3:17', 'Unexpected scalar at node end'],
+  [inFilter('"\\hunter2"'), '3:14', 'Invalid escape sequence'],
+  ['name: ]hunter2', '1:7', 'Unexpected flow-seq-end token'],
+])('a pipeline file is refused with the place of its first problem as YAML, and no value of the file: %j', async (text, place, message) => {
+  const error = await problems(text);
+  expect(error).toMatchObject({ code: 'E_SPEC_YAML', message: expect.stringContaining(`p.yaml:${place} `) });
+  expect(error.message).toContain(message);
+  expect(error.message).not.toContain('hunter2');
 });
 
 describe('references', () => {

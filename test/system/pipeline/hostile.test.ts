@@ -107,32 +107,30 @@ describe('every row is read exactly', () => {
   });
 });
 
-describe('nothing is published, and the failure has a name', () => {
-  const refused: readonly (readonly [string, GateInput, string, number])[] = [
-    ['a first page of 0, untold', { service: { quirks: { 'first-page': 0 } } }, 'E_SOURCE_FIRST_PAGE', 69],
-    ['page numbers that are ignored', { service: { quirks: { 'ignore-page': true } } }, 'E_SOURCE_PAGE_IGNORED', 69],
-    ['rows after an empty page', { service: { quirks: { 'empty-page': 2 } } }, 'E_SOURCE_ORDER', 69],
-    [
-      'paged links of which a page is missing',
-      { from: 'links', service: { quirks: { 'paged-links': true }, faults: ['500@page=1,collection=links,purpose=page'] } },
-      'E_SOURCE_UNAVAILABLE',
-      69,
-    ],
-    ['a limit that is refused', { service: { quirks: { cap: 30, 'refuse-over-cap': true } } }, 'E_SOURCE_REFUSED', 69],
-    ['a smaller cap, when strict', { service: { quirks: { cap: 30 } }, set: { 'service.strict': 'true' } }, 'E_GATE_STRICT', 65],
-    ['repeats, when strict', { service: { quirks: { 'repeat-last': true } }, set: { 'service.strict': 'true' } }, 'E_GATE_STRICT', 65],
-    ['more pages than allowed', { service: {}, set: { 'service.max_pages': '3' } }, 'E_SOURCE_MAX_PAGES', 69],
-    ['a deadline that has passed', { service: { faults: ['delay=300'] }, set: { 'service.deadline': '500ms' } }, 'E_RUN_DEADLINE', 69],
-    ['500 for ever', { service: { faults: ['500@page=2'] } }, 'E_SOURCE_UNAVAILABLE', 69],
-    ['503 with an hour to wait', { service: { faults: ['503=3600@page=2'] } }, 'E_SOURCE_UNAVAILABLE', 69],
-    ['silence', { service: { faults: ['hang@page=2'] }, set: { ...impatient, 'service.retry.attempts': '2' } }, 'E_SOURCE_UNAVAILABLE', 69],
-    ['HTML for ever', { service: { faults: ['html@page=2'] } }, 'E_SOURCE_ANSWER', 69],
-    ['a gzip bomb', { service: { faults: ['gzip-bomb=200@page=2'] } }, 'E_SOURCE_LIMIT', 69],
-    ['404 for a page, behind which there are rows', { service: { faults: ['404@page=2'] } }, 'E_SOURCE_ORDER', 69],
-  ];
+const refused: readonly (readonly [string, GateInput, string, number])[] = [
+  ['a first page of 0, untold', { service: { quirks: { 'first-page': 0 } } }, 'E_SOURCE_FIRST_PAGE', 69],
+  ['page numbers that are ignored', { service: { quirks: { 'ignore-page': true } } }, 'E_SOURCE_PAGE_IGNORED', 69],
+  ['rows after an empty page', { service: { quirks: { 'empty-page': 2 } } }, 'E_SOURCE_ORDER', 69],
+  [
+    'paged links of which a page is missing',
+    { from: 'links', service: { quirks: { 'paged-links': true }, faults: ['500@page=1,collection=links,purpose=page'] } },
+    'E_SOURCE_UNAVAILABLE',
+    69,
+  ],
+  ['a limit that is refused', { service: { quirks: { cap: 30, 'refuse-over-cap': true } } }, 'E_SOURCE_REFUSED', 69],
+  ['a smaller cap, when strict', { service: { quirks: { cap: 30 } }, set: { 'service.strict': 'true' } }, 'E_GATE_STRICT', 65],
+  ['repeats, when strict', { service: { quirks: { 'repeat-last': true } }, set: { 'service.strict': 'true' } }, 'E_GATE_STRICT', 65],
+  ['more pages than allowed', { service: {}, set: { 'service.max_pages': '3' } }, 'E_SOURCE_MAX_PAGES', 69],
+  ['a deadline that has passed', { service: { faults: ['delay=300'] }, set: { 'service.deadline': '500ms' } }, 'E_RUN_DEADLINE', 69],
+  ['500 for ever', { service: { faults: ['500@page=2'] } }, 'E_SOURCE_UNAVAILABLE', 69],
+  ['503 with an hour to wait', { service: { faults: ['503=3600@page=2'] } }, 'E_SOURCE_UNAVAILABLE', 69],
+  ['silence', { service: { faults: ['hang@page=2'] }, set: { ...impatient, 'service.retry.attempts': '2' } }, 'E_SOURCE_UNAVAILABLE', 69],
+  ['HTML for ever', { service: { faults: ['html@page=2'] } }, 'E_SOURCE_ANSWER', 69],
+  ['a gzip bomb', { service: { faults: ['gzip-bomb=200@page=2'] } }, 'E_SOURCE_LIMIT', 69],
+  ['404 for a page, behind which there are rows', { service: { faults: ['404@page=2'] } }, 'E_SOURCE_ORDER', 69],
+];
 
-  test.each(refused)('after %s', async (_what, odd, code, exit) => {
-    const { error } = await read(odd);
-    expect({ code: error?.code, exit: error?.exit, message: error?.message }).toMatchObject({ code, exit });
-  });
+test.each(refused)('nothing is published, and the failure has a name, after %s', async (_what, odd, code, exit) => {
+  const { error } = await read(odd);
+  expect({ code: error?.code, exit: error?.exit, message: error?.message }).toMatchObject({ code, exit });
 });

@@ -13,17 +13,15 @@ import { temporaryFolder } from '../../support/temporary.js';
 const env = { LEADSTREAM_BASE_URL: 'https://data.example', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };
 const to = (path: string, sink = 'csv') => `from: leads\nto:\n  - ${sink}: { path: '${path}' }`;
 
-describe('the path of an output', () => {
-  test('is refused when it is a link, whose file would stay as it was', async () => {
-    const folder = await temporaryFolder();
-    await writeFile(join(folder, 'real.csv'), 'as it was');
-    await symlink('real.csv', join(folder, 'x.csv'));
-    await expect(runIn(await serviceOf({ leads: leads(1) }), to('x.csv'), folder)).rejects.toMatchObject({
-      code: 'E_SINK_PATH',
-      message: expect.stringContaining('it is a link to real.csv; name that file, or remove the link'),
-    });
-    expect(await readFile(join(folder, 'real.csv'), 'utf8')).toBe('as it was');
+test('the path of an output is refused when it is a link, whose file would stay as it was', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'real.csv'), 'as it was');
+  await symlink('real.csv', join(folder, 'x.csv'));
+  await expect(runIn(await serviceOf({ leads: leads(1) }), to('x.csv'), folder)).rejects.toMatchObject({
+    code: 'E_SINK_PATH',
+    message: expect.stringContaining('it is a link to real.csv; name that file, or remove the link'),
   });
+  expect(await readFile(join(folder, 'real.csv'), 'utf8')).toBe('as it was');
 });
 
 /** A folder with a table and links, given as what they point to by their names. */

@@ -6,7 +6,7 @@ import { commitUnlogged } from '../../../src/store/index.js';
 import { writeTo, rollbackTable } from '../../../src/run/index.js';
 import { parquet, type ParquetOptions, sinks } from '../../../src/sinks/index.js';
 import type { SinkContext } from '../../../src/sinks/sink.js';
-import { RunLog, tableRuns, verifyTable } from '../../../src/lake/index.js';
+import { RunLog, verifyTable } from '../../../src/lake/index.js';
 import { duckdb } from '../../support/duckdb.js';
 import { pageOf } from '../../support/pages.js';
 import { commitOf, elsewhere } from '../../support/sinks.js';
@@ -28,14 +28,6 @@ async function lake(runs: number): Promise<{ path: string; stateDir: string; see
 }
 
 describe('rollbackTable', () => {
-  test('makes the run before the published one, for every glob', async () => {
-    const { path, stateDir, seen } = await lake(3);
-    expect(await rollbackTable(path, { stateDir })).toEqual({ from: 'run-3', to: 'run-2', evidence: 'none' });
-    expect(await seen()).toEqual([{ uid: '2' }]);
-    expect((await verifyTable(path)).differences).toEqual([]);
-    expect((await tableRuns(path)).map(({ run, state }) => `${run} ${state}`)).toEqual(['run-3 kept', 'run-2 published', 'run-1 kept']);
-  });
-
   test('goes to no other run when the one that was replaced is not kept', async () => {
     const { path, stateDir, seen } = await lake(3);
     await rollbackTable(path, { stateDir });

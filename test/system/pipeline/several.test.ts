@@ -82,17 +82,15 @@ expect: { not_null: [uid, email], max_null: { email: 5%, uid: 5% } }\nspool: off
   });
 });
 
-describe('defaults that are wrong', () => {
-  test('keep no credential in the file, and give none away', async () => {
-    const told = await problems(
-      file(
-        defaults('service:\n  base_url: https://a.example\n  auth: { rest_api_key: key-of-the-test }\n'),
-        users('a', 'reveal: [key-of-the-test]\n'),
-      ),
-    );
-    expect(told[0]).toMatch(/^p\.yaml:4:27 a credential must be a reference/);
-    expect(told.join('\n')).not.toContain('key-of-the-test');
-  });
+test('defaults that are wrong keep no credential in the file, and give none away', async () => {
+  const told = await problems(
+    file(
+      defaults('service:\n  base_url: https://a.example\n  auth: { rest_api_key: key-of-the-test }\n'),
+      users('a', 'reveal: [key-of-the-test]\n'),
+    ),
+  );
+  expect(told[0]).toMatch(/^p\.yaml:4:27 a credential must be a reference/);
+  expect(told.join('\n')).not.toContain('key-of-the-test');
 });
 
 test('an editor accepts defaults and pipelines, and nothing between', async () => {

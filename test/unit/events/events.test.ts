@@ -28,19 +28,17 @@ describe('events', () => {
     expect(await lastValueFrom(silent.during$('request', never, of(8), never))).toBe(8);
   });
 
-  describe('a moment', () => {
-    test('goes to the watchers of its run and to its channel, frozen, with the id of the run', () => {
-      const got: object[] = [];
-      const listener = (event: unknown) => void got.push(event as object);
-      subscribe('leadstream:page', listener);
-      events({ page: (event) => got.push(event) }).emit('page', () => page);
-      unsubscribe('leadstream:page', listener);
-      expect(got).toEqual([
-        { run: 'run-1', ...page },
-        { run: 'run-1', ...page },
-      ]);
-      expect(got.every((event) => Object.isFrozen(event))).toBe(true);
-    });
+  test('a moment goes to the watchers of its run and to its channel, frozen, with the id of the run', () => {
+    const got: object[] = [];
+    const listener = (event: unknown) => void got.push(event as object);
+    subscribe('leadstream:page', listener);
+    events({ page: (event) => got.push(event) }).emit('page', () => page);
+    unsubscribe('leadstream:page', listener);
+    expect(got).toEqual([
+      { run: 'run-1', ...page },
+      { run: 'run-1', ...page },
+    ]);
+    expect(got.every((event) => Object.isFrozen(event))).toBe(true);
   });
 
   describe('an operation', () => {

@@ -19,18 +19,16 @@ test('a copy of a page has its rows, and other rows where it gets them', async (
   expect(last.rows).toEqual([{ name: 'b' }]);
 });
 
-describe('rows of a page by columns', () => {
-  const changes: readonly (readonly [string, (rows: Record<string, unknown>[]) => unknown])[] = [
-    ['a field', ([row]) => Object.assign(row ?? {}, { id: '2' })],
-    ['their order', (rows) => rows.reverse()],
-    ['one more', (rows) => rows.push({})],
-  ];
+const changes: readonly (readonly [string, (rows: Record<string, unknown>[]) => unknown])[] = [
+  ['a field', ([row]) => Object.assign(row ?? {}, { id: '2' })],
+  ['their order', (rows) => rows.reverse()],
+  ['one more', (rows) => rows.push({})],
+];
 
-  test.each(changes)('refuse a change in place, which no step behind it would see: %s', (_what, change) => {
-    const made = pageOf(1, batchOfTexts([{ id: '1' }, { id: '3' }]), lease);
-    expect(() => Reflect.apply(change, undefined, [made.rows])).toThrow(TypeError);
-    expect(batchOf(made).rows()).toEqual([{ id: '1' }, { id: '3' }]);
-  });
+test.each(changes)('rows of a page by columns refuse a change in place, which no step behind it would see: %s', (_what, change) => {
+  const made = pageOf(1, batchOfTexts([{ id: '1' }, { id: '3' }]), lease);
+  expect(() => Reflect.apply(change, undefined, [made.rows])).toThrow(TypeError);
+  expect(batchOf(made).rows()).toEqual([{ id: '1' }, { id: '3' }]);
 });
 
 test.each([

@@ -123,41 +123,39 @@ describe('scan', () => {
   });
 });
 
-describe('the decoder', () => {
-  const names = [...Object.entries(collections.users.fields).map(([name, { original }]) => original ?? name), 'new one', 'New-One'];
-  const records = fc
-    .subarray(names, { minLength: 1 })
-    .chain((some) =>
-      fc
-        .array(fc.tuple(...some.map(() => fc.constantFrom('', 'x', 'é', null, 7, true, [1]))), { minLength: 1, maxLength: 4 })
-        .map((rows) => rows.map((values) => Object.fromEntries(some.map((name, index) => [name, values[index]])))),
-    );
-
-  test.each([[[]], [Object.keys(collections.users.fields)]])(
-    'makes columns of what it makes rows of, with the same findings, revealing %j',
-    (reveal) => {
-      fc.assert(
-        fc.property(fc.array(records, { minLength: 1, maxLength: 3 }), (answers) => {
-          const [byColumns, byRows] = [new Decoder(collections.users, reveal), new Decoder(collections.users, reveal)];
-          for (const answer of answers) {
-            const json = Buffer.from(JSON.stringify(answer));
-            const list = readList('', { status: 200, body: json });
-            const found = scan(json);
-            const table = found && byColumns.decodeColumns(found);
-            if (!table) {
-              expect(() => byColumns.decode(list)).toThrow();
-              expect(() => byRows.decode(list)).toThrow();
-              continue;
-            }
-            const rows = byRows.decode(list).rows();
-            expect(table.rows()).toEqual(rows);
-            expect(table.rows().map(Object.keys)).toEqual(rows.map(Object.keys));
-          }
-          expect(byColumns.findings.notText).toEqual(byRows.findings.notText);
-          expect(byColumns.findings.missing).toEqual(byRows.findings.missing);
-          expect([...byColumns.findings.unknown]).toEqual([...byRows.findings.unknown]);
-        }),
-      );
-    },
+const names = [...Object.entries(collections.users.fields).map(([name, { original }]) => original ?? name), 'new one', 'New-One'];
+const records = fc
+  .subarray(names, { minLength: 1 })
+  .chain((some) =>
+    fc
+      .array(fc.tuple(...some.map(() => fc.constantFrom('', 'x', 'é', null, 7, true, [1]))), { minLength: 1, maxLength: 4 })
+      .map((rows) => rows.map((values) => Object.fromEntries(some.map((name, index) => [name, values[index]])))),
   );
-});
+
+test.each([[[]], [Object.keys(collections.users.fields)]])(
+  'the decoder makes columns of what it makes rows of, with the same findings, revealing %j',
+  (reveal) => {
+    fc.assert(
+      fc.property(fc.array(records, { minLength: 1, maxLength: 3 }), (answers) => {
+        const [byColumns, byRows] = [new Decoder(collections.users, reveal), new Decoder(collections.users, reveal)];
+        for (const answer of answers) {
+          const json = Buffer.from(JSON.stringify(answer));
+          const list = readList('', { status: 200, body: json });
+          const found = scan(json);
+          const table = found && byColumns.decodeColumns(found);
+          if (!table) {
+            expect(() => byColumns.decode(list)).toThrow();
+            expect(() => byRows.decode(list)).toThrow();
+            continue;
+          }
+          const rows = byRows.decode(list).rows();
+          expect(table.rows()).toEqual(rows);
+          expect(table.rows().map(Object.keys)).toEqual(rows.map(Object.keys));
+        }
+        expect(byColumns.findings.notText).toEqual(byRows.findings.notText);
+        expect(byColumns.findings.missing).toEqual(byRows.findings.missing);
+        expect([...byColumns.findings.unknown]).toEqual([...byRows.findings.unknown]);
+      }),
+    );
+  },
+);

@@ -142,31 +142,27 @@ describe('a field that is text and declares to be an instant or a day', () => {
   });
 });
 
-describe('expressions over a batch', () => {
-  const rows: readonly Row[] = [
-    { s: '41', t: null, u: 'x' },
-    { s: 'x', t: 'y', u: 'x' },
-    { s: '', t: '41', u: '' },
-    { s: '41', t: 'x', u: '1' },
-  ];
+const rows: readonly Row[] = [
+  { s: '41', t: null, u: 'x' },
+  { s: 'x', t: 'y', u: 'x' },
+  { s: '', t: '41', u: '' },
+  { s: '41', t: 'x', u: '1' },
+];
 
-  /** What each gives for every row of some pages. */
-  function outcomes(expressions: readonly Expression[], ...batches: readonly RecordBatch[]) {
-    const outcomesIn = outcomesOf(new Map(expressions.map((expression, index) => [String(index), expression])));
-    return batches.map((batch) =>
-      Array.from(outcomesIn(batch).values(), ({ vector, unfit }) =>
-        vector.toArray().map((value, row) => ({ value, reason: unfit?.(row) })),
-      ),
-    );
-  }
+/** What each gives for every row of some pages. */
+function outcomes(expressions: readonly Expression[], ...batches: readonly RecordBatch[]) {
+  const outcomesIn = outcomesOf(new Map(expressions.map((expression, index) => [String(index), expression])));
+  return batches.map((batch) =>
+    Array.from(outcomesIn(batch).values(), ({ vector, unfit }) => vector.toArray().map((value, row) => ({ value, reason: unfit?.(row) }))),
+  );
+}
 
-  test('give what they give for its rows, also for texts that come again', () => {
-    const sources = ['num(s)', 'int(s)', 'num(t)', 's == t', "[u, s].exists(x, x == 'x')", '1 + 1', 'num(v)'];
-    const expressions = sources.map((source) => compiled(source, texts('s', 't', 'u', 'v')));
-    const [expected] = outcomes(expressions, batchFromRows(rows));
-    expect(expected?.flat()).toContainEqual({ value: null, reason: expect.any(String) });
-    expect(outcomes(expressions, batchOfTexts(rows), batchOfTexts(rows))).toEqual([expected, expected]);
-  });
+test('expressions over a batch give what they give for its rows, also for texts that come again', () => {
+  const sources = ['num(s)', 'int(s)', 'num(t)', 's == t', "[u, s].exists(x, x == 'x')", '1 + 1', 'num(v)'];
+  const expressions = sources.map((source) => compiled(source, texts('s', 't', 'u', 'v')));
+  const [expected] = outcomes(expressions, batchFromRows(rows));
+  expect(expected?.flat()).toContainEqual({ value: null, reason: expect.any(String) });
+  expect(outcomes(expressions, batchOfTexts(rows), batchOfTexts(rows))).toEqual([expected, expected]);
 });
 
 describe('a conversion of CEL', () => {
