@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { readFile, readdir, realpath, writeFile } from 'node:fs/promises';
+import { readFile, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { generate } from '../../src/service/index.js';
 import { pagesIn } from '../support/spool.js';
 import { cli, startCli } from '../support/cli.js';
 import { pipelineText, service, type LoggedService } from '../support/services.js';
-import { temporaryFolder } from '../support/temporary.js';
+import { folderWith } from '../support/temporary.js';
 import { until } from '../support/until.js';
 
 const kills = 100;
@@ -21,11 +21,7 @@ to:
   - parquet: { path: lake/leads, row_group_rows: 1500 }
   - csv: { path: lake/leads.csv }`);
 
-async function workplace(): Promise<string> {
-  const cwd = await temporaryFolder();
-  await writeFile(join(cwd, 'p.yaml'), pipeline);
-  return cwd;
-}
+const workplace = () => folderWith({ 'p.yaml': pipeline });
 
 const parameters = ['run', 'p.yaml', '--set', 'service.retry.base=1ms', '--set', 'service.retry.cap=5ms'];
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startCli } from '../support/cli.js';
 import { pipelineText, service, type LoggedService } from '../support/services.js';
-import { temporaryFolder } from '../support/temporary.js';
+import { folderWith } from '../support/temporary.js';
 
 const leadstream = pathToFileURL(join(process.cwd(), 'dist', 'leadstream.js')).href;
 
@@ -40,12 +40,7 @@ export const store = defineSink('store', {
 
 const pipeline = pipelineText('from: leads\nsteps: [select: [lead_id, lead_status]]\nto:\n  - store: {}\n  - csv: { path: leads.csv }');
 
-async function place(): Promise<string> {
-  const cwd = await temporaryFolder();
-  await writeFile(join(cwd, 'p.yaml'), pipeline);
-  await writeFile(join(cwd, 'mine.mjs'), plugin);
-  return cwd;
-}
+const place = () => folderWith({ 'p.yaml': pipeline, 'mine.mjs': plugin });
 
 async function run(from: LoggedService, cwd: string, killAt = ''): Promise<'killed' | number | null> {
   const env = { ...from.env, KILL_AT: killAt };

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { verifyTable } from '../../src/lake/index.js';
@@ -7,7 +6,7 @@ import { generate } from '../../src/service/index.js';
 import { cli, startCli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
 import { pipelineText, service, type LoggedService } from '../support/services.js';
-import { temporaryFolder } from '../support/temporary.js';
+import { folderWith } from '../support/temporary.js';
 import { until } from '../support/until.js';
 
 const kills = 50;
@@ -19,11 +18,7 @@ consistency: off
 to:
   - parquet: { path: lake/leads, partition_by: [campaign_id], row_group_rows: 50, file_max_bytes: 1, keep: 1 }`);
 
-async function workplace(): Promise<string> {
-  const cwd = await temporaryFolder();
-  await writeFile(join(cwd, 'p.yaml'), pipeline);
-  return cwd;
-}
+const workplace = () => folderWith({ 'p.yaml': pipeline });
 
 function serviceWith(leads: number): Promise<LoggedService> {
   return service(generate({ leads, bridges: 5, seed: leads }));

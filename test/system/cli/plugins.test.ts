@@ -3,7 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { cli, startCli } from '../../support/cli.js';
-import { service, workplace } from '../../support/services.js';
+import { pipelineText, service } from '../../support/services.js';
+import { folderWith } from '../../support/temporary.js';
 
 const leadstream = pathToFileURL(join(process.cwd(), 'dist', 'leadstream.js')).href;
 
@@ -42,11 +43,7 @@ to:
   - csv: { path: leads.csv }
 `;
 
-async function place(text = body, module = plugin): Promise<string> {
-  const cwd = await workplace(text);
-  await writeFile(join(cwd, 'mine.mjs'), module);
-  return cwd;
-}
+const place = (text = body, module = plugin) => folderWith({ 'p.yaml': pipelineText(text), 'mine.mjs': module });
 
 describe('--plugin', () => {
   test('brings steps and sinks of a module into files', async () => {

@@ -53,29 +53,21 @@ const main = fileURLToPath(new URL('../../../dist/cli/main.cjs', import.meta.url
 
 /** Runs a pipeline by the built command, under a limit of the shell. */
 async function runUnder(limit: string) {
-  const [from, cwd] = [await service(), await temporaryFolder()];
-  await writeFile(join(cwd, 'p.yaml'), pipelineText('from: users\nto: [{ csv: { path: users.csv } }]'));
+  const [from, cwd] = [await service(), await workplace('from: users\nto: [{ csv: { path: users.csv } }]')];
   const script = `ulimit ${limit} && exec "$0" "$@"`;
   const ended = await start('sh', ['-c', script, process.execPath, main, 'run', 'p.yaml'], { cwd, env: from.env }).finished;
   return { ...ended, published: (await readdir(cwd)).includes('users.csv') };
 }
 
-/** Some versions of Node get along with it; then there is nothing to tell. */
-function expectTold({ code, stderr, published }: Awaited<ReturnType<typeof runUnder>>, name: string): void {
+test.each([
+  ['-n 64', 'E_RUN_FILES'],
+  ['-v 9000000', 'E_RUN_MEMORY'],
+])('too few open files, and too little memory for WebAssembly, are told by their name: ulimit %s', async (limit, name) => {
+  const { code, stderr, published } = await runUnder(limit);
+  // Some versions of Node get along with it; then there is nothing to tell.
   if (code === 0) return expect(published).toBe(true);
-  expect({ code, stderr, published }).toEqual({
-    code: 1,
-    stderr: expect.stringMatching(new RegExp(`^leadstream: ${name}: `)),
-    published: false,
-  });
-}
-
-test('too few open files (ulimit -n) are told by their name', async () => {
-  expectTold(await runUnder('-n 64'), 'E_RUN_FILES');
-});
-
-test('too little memory for WebAssembly (ulimit -v) is told by its name', async () => {
-  expectTold(await runUnder('-v 9000000'), 'E_RUN_MEMORY');
+  const told = expect.stringMatching(new RegExp(`^leadstream: ${name}: `));
+  expect({ code, stderr, published }).toEqual({ code: 1, stderr: told, published: false });
 });
 
 const coded = (code: string) => Object.assign(new Error(`${code}: as the system says it, open '/x'`), { code });

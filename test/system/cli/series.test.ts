@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cli } from '../../support/cli.js';
 import { service } from '../../support/services.js';
@@ -10,11 +10,7 @@ const good = (name: string, from = 'users') => `${head(name)}\nfrom: ${from}\nto
 const refused = (name: string) => `${good(name)}expect: { min_rows: 100000 }\n`;
 
 /** A folder with the given pipelines in one file. */
-async function workplaceOf(...documents: readonly string[]): Promise<string> {
-  const cwd = await temporaryFolder();
-  await writeFile(join(cwd, 'p.yaml'), documents.join('---\n'));
-  return cwd;
-}
+const workplaceOf = (...documents: readonly string[]) => folderWith({ 'p.yaml': documents.join('---\n') });
 
 const run = ['run', 'p.yaml', '--report', 'r.json'];
 const reportIn = async (cwd: string): Promise<unknown> => JSON.parse(await readFile(join(cwd, 'r.json'), 'utf8'));

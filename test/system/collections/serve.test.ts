@@ -1,12 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { loadCollections } from '../../../src/index.js';
 import { openDirectory, startService } from '../../../src/service/index.js';
 import { cli, startCli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
 import { orders, ownEnv, ownKey, ownText, runOwn } from '../../support/odd-server.js';
-import { temporaryFolder } from '../../support/temporary.js';
+import { folderWith, temporaryFolder } from '../../support/temporary.js';
 
 const declared = `    path: /shop/orders
     key: [no]
@@ -17,12 +15,7 @@ const declared = `    path: /shop/orders
 const ndjson = (rows: readonly unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
 /** A folder with a pipeline file and the orders that it declares. */
-async function shop(text = ownText(declared)): Promise<string> {
-  const folder = await temporaryFolder();
-  await writeFile(join(folder, 'p.yaml'), text);
-  await writeFile(join(folder, 'orders.ndjson'), ndjson(orders(777)));
-  return folder;
-}
+const shop = (text = ownText(declared)) => folderWith({ 'p.yaml': text, 'orders.ndjson': ndjson(orders(777)) });
 
 test('serve gives a declared collection by page number, and a pipeline reads it back', async () => {
   const [folder, other] = [await shop(), await temporaryFolder()];

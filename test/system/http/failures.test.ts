@@ -144,16 +144,15 @@ test.each(endless)('an answer that never ends is given up: %s', async (_name, ha
 });
 
 describe('permanent failures', () => {
-  test.each([401, 403])('ends at once with E_SOURCE_AUTH on HTTP %d', async (status) => {
-    const { error, requests } = await failedRead(answer(status, JSON.stringify({ error: oddKey })));
-    expect(error).toMatchObject({ code: 'E_SOURCE_AUTH', kind: 'permanent', status, exit: 77 });
-    expect(requests).toBe(1);
-  });
-
-  test.each([400, 404, 410])('ends at once with E_SOURCE_REFUSED on HTTP %d', async (status) => {
-    const { error, requests } = await failedRead(answer(status, `refused ${oddKey}`));
-    expect(error).toMatchObject({ code: 'E_SOURCE_REFUSED', kind: 'permanent', status });
-    expect(requests).toBe(1);
+  test.each([
+    ['E_SOURCE_AUTH', 77, [401, 403]],
+    ['E_SOURCE_REFUSED', 69, [400, 404, 410]],
+  ])('end at once with %s (exit %i) on HTTP %j', async (code, exit, statuses) => {
+    for (const status of statuses) {
+      const { error, requests } = await failedRead(answer(status, JSON.stringify({ error: oddKey })));
+      expect(error).toMatchObject({ code, kind: 'permanent', status, exit });
+      expect(requests).toBe(1);
+    }
   });
 
   test.each([301, 303, 308])('follows no redirect (HTTP %d): the other host never gets the query', async (status) => {

@@ -15,24 +15,19 @@ const of = (name: string): TextRow[] => rows[name] ?? [];
 const column = (name: string, field: string): string[] => of(name).map((row) => row[field] ?? '');
 const byKey = (name: string, field: string): Map<string | undefined, TextRow> => new Map(of(name).map((row) => [row[field], row]));
 
-describe('every collection', () => {
-  test.each(collectionNames)('has exactly the fields of the document, in its order: %s', (name) => {
-    const fields = columnsOf<Collection>(collections[name], withheldOf(collections[name])).map(({ original }) => original);
-    expect(new Set(of(name).map((row) => Object.keys(row).join()))).toEqual(new Set([fields.join()]));
-  });
-
-  test.each(collectionNames)('has only values that cast to their declared type: %s', (name) => {
-    for (const [columnName, field] of Object.entries(collections[name].fields)) {
+test.each(collectionNames)(
+  '%s has the fields of the document in its order, values that cast to their declared type, and unique keys',
+  (name) => {
+    const { fields, key }: Collection = collections[name];
+    const shown = columnsOf<Collection>(collections[name], withheldOf(collections[name])).map(({ original }) => original);
+    expect(new Set(of(name).map((row) => Object.keys(row).join()))).toEqual(new Set([shown.join()]));
+    for (const [columnName, field] of Object.entries(fields)) {
       const parse = parserOf(field.type);
       expect(column(name, originalName(columnName, field)).filter((text) => parse(text) === undefined)).toEqual([]);
     }
-  });
-
-  test.each(collectionNames)('has unique keys: %s', (name) => {
-    const keys = of(name).map((row) => collections[name].key.map((field) => row[field]).join('|'));
-    expect(new Set(keys).size).toBe(of(name).length);
-  });
-});
+    expect(new Set(of(name).map((row) => key.map((field) => row[field]).join('|'))).size).toBe(of(name).length);
+  },
+);
 
 describe('rows hang together', () => {
   test('in leads: bridge, its user and campaign, and the user', () => {

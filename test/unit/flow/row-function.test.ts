@@ -30,16 +30,6 @@ const said = (who: string, row: string) => ({
 
 const keyed = "the row with lead_id '3' \\(row 2 of page 2\\)";
 
-test.each<[string, string, (gives: unknown) => Step, unknown]>([
-  ['filter', 'a text', (gives) => filter<Row>(() => gives as boolean), 'no'],
-  ['aggregate: sold', 'an object', (gives) => aggregate(['lead_id'], { sold: { count: () => gives as boolean } }), {}],
-])('a condition that gives neither true nor false is refused by %s with the key of the row: %s', async (name, kind, step, gives) => {
-  expect(await failureOf(leads().pipe(step(gives)))).toMatchObject({
-    code: 'E_STEP_FUNCTION',
-    message: `${name}: the function returned ${kind} for the row with lead_id '1' (row 1 of page 1); a condition must return true or false, like lead.lead_status === 'sold'`,
-  });
-});
-
 describe('a function that throws', () => {
   test.each<[string, Step, string]>([
     ['derive', derive<Row, {}>({ ok: (row: Row) => String(failing(row)) }), 'derive: ok'],
@@ -75,17 +65,23 @@ describe('a function that throws', () => {
 });
 
 const promised = () => Promise.resolve('x') as unknown as string;
+const conditional = (gives: unknown) => () => gives as boolean;
+const wrong = {
+  promise: 'a promise for ROW; a step does not wait for it; mapAsync does',
+  text: "a text for ROW; a condition must return true or false, like lead.lead_status === 'sold'",
+  object: "an object for ROW; a condition must return true or false, like lead.lead_status === 'sold'",
+};
 
-test.each<[string, Step<Row, unknown>]>([
-  ['derive: ok', derive<Row, {}>({ ok: promised })],
-  ['filter', filter<Row>(promised as unknown as () => boolean)],
-  ['mapRows', mapRows(promised)],
-  ['aggregate: sold', aggregate<Row, [], {}>([], { sold: { count: promised as unknown as () => boolean } })],
-])('a function that gives a promise is refused by %s', async (who, step) => {
-  expect(await failureOf(leads().pipe(step))).toMatchObject({
-    code: 'E_STEP_FUNCTION',
-    message: `${who}: the function returned a promise for the row with lead_id '1' (row 1 of page 1); a step does not wait for it; mapAsync does`,
-  });
+test.each<[string, keyof typeof wrong, Step<Row, unknown>]>([
+  ['derive: ok', 'promise', derive<Row, {}>({ ok: promised })],
+  ['filter', 'promise', filter<Row>(conditional(promised()))],
+  ['mapRows', 'promise', mapRows(promised)],
+  ['aggregate: sold', 'promise', aggregate<Row, [], {}>([], { sold: { count: conditional(promised()) } })],
+  ['filter', 'text', filter<Row>(conditional('no'))],
+  ['aggregate: sold', 'object', aggregate(['lead_id'], { sold: { count: conditional({}) } })],
+])('a function of %s that gives a wrong %s is refused, with the key of the row', async (who, what, step) => {
+  const message = `${who}: the function returned ${wrong[what]}`.replace('ROW', "the row with lead_id '1' (row 1 of page 1)");
+  expect(await failureOf(leads().pipe(step))).toMatchObject({ code: 'E_STEP_FUNCTION', message });
 });
 
 describe('rows of leadstream are frozen', () => {
