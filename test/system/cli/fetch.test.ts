@@ -16,7 +16,7 @@ describe('leadstream fetch', () => {
     });
   });
 
-  test('prints the record with an identifier, without its credentials', async () => {
+  test('prints the record with an identifier, without its credentials, and exits with 1 when there is none', async () => {
     const [from, cwd] = [await service(), await temporaryFolder()];
     const list = await cli(['fetch', 'bridges', '--quiet'], { cwd, env: from.env });
     const first: unknown = JSON.parse(list.stdout.split('\n')[0] ?? '');
@@ -25,6 +25,8 @@ describe('leadstream fetch', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual(first);
     expect(stdout).not.toContain('CRM_KEY');
+    const none = await cli(['fetch', 'leads', 'nobody'], { cwd, env: from.env });
+    expect(none).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('no leads with the identifier nobody') });
   });
 
   test.each([[['users']], [['users', '1']]])('says of %j whose key was refused, and never the key', async (words) => {
@@ -38,13 +40,6 @@ describe('leadstream fetch', () => {
       stderr: expect.stringContaining('refused the credentials; rest_api_key is from LEADSTREAM_REST_API_KEY'),
     });
     expect(stderr).not.toContain('wrong-key');
-  });
-
-  test('exits with 1 when there is no such record', async () => {
-    const [from, cwd] = [await service(), await temporaryFolder()];
-    const { code, stdout, stderr } = await cli(['fetch', 'leads', 'nobody'], { cwd, env: from.env });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('no leads with the identifier nobody');
   });
 
   test.each([
