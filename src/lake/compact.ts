@@ -1,17 +1,17 @@
 import { createHash, type Hash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { GateError, itemAt, LeadstreamError, type Row, SinkError, stoppedBy, textOf } from '../core/index.js';
 import { codecs, compressions, footerOf, loadEngine, readGroups } from '../parquet/index.js';
 import { type Action, isRemote, type ObjectStores, type PartialFile, sha256Text } from '../store/index.js';
 import { Batch, batchFromRows } from '../vector/index.js';
 import { DataFiles } from './data-files.js';
-import { openLanding, tableAt } from './formats.js';
+import { tableAt } from './formats.js';
 import { tableRuns } from './history.js';
-import type { Landing, Publication } from './landing.js';
+import type { Publication } from './landing.js';
 import { folderOf, type Manifest, type ManifestFile, sumOf } from './manifest.js';
 import { partitionBy, textsIn } from './partitions.js';
 import type { Evidence, RunLog } from './run-log.js';
+import { StoreRun } from './store-run.js';
 import { manifestDifferences } from './verify.js';
 
 /** Files with fewer bytes are small. One that is written ends with the row group that reaches them. */
@@ -38,14 +38,15 @@ export async function prepareCompaction(path: string, { runId, runLog, stores, s
   if (manifest && manifest.fingerprint !== '' && evidence === 'none')
     throw new LeadstreamError('E_STATE_LOG', `the log of runs ${runLog.path} does not have run ${from} of ${path}`);
   // New files get the permissions of the others.
-  const found = isRemote(path) ? undefined : await stat(join(path, manifest?.files[0]?.name ?? '')).catch(() => undefined);
-  const permissions = (found?.mode ?? 0o600) & 0o777;
   const table = await tableAt(path, stores);
+  const [file] = manifest?.files ?? [];
+  const found = file && !isRemote(path) ? await stat(table.placeOf(file, { run: from, sha256: '' })).catch(() => undefined) : undefined;
+  const permissions = (found?.mode ?? 0o600) & 0o777;
   // All earlier runs stay until the next run of the pipeline.
   const options = { mode: 'append', permissions, keep: Number.MAX_SAFE_INTEGER } as const;
   // A table that was written in code has no log.
   const context = { at: path, runId, ...(evidence === 'sha256' && { runLog }) };
-  const landing = await openLanding(table, options, context, scratch);
+  const landing = await StoreRun.open(table, options, context, scratch);
   let actions: readonly Action[] | undefined;
   try {
     const publication = landing.before && (await compacted(landing, landing.before, { runId, signal }));
@@ -61,7 +62,7 @@ export async function prepareCompaction(path: string, { runId, runLog, stores, s
  * Memory: a row group that is read, and one that is written.
  */
 async function compacted(
-  landing: Landing,
+  landing: StoreRun,
   before: Manifest,
   { runId, signal }: Pick<CompactionContext, 'runId' | 'signal'>,
 ): Promise<Publication | undefined> {
@@ -72,14 +73,14 @@ async function compacted(
   await landing.checkRetained(before.files);
   const by = partitionBy(before.schema, before.partition_by, '', kind);
   const columns = by.inFiles;
-  const fieldIds = landing.checkColumns?.(by.columns, by.fields);
+  const fieldIds = landing.checkColumns(by.columns, by.fields);
   const [read, written] = [createHash('sha256'), createHash('sha256')];
   const addTo = (hash: Hash, rows: readonly Row[]) => {
     for (const row of rows) hash.update(JSON.stringify(columns.map(({ name, type }) => textOf(row[name] ?? null, type))));
   };
   const take = async (name: string, file: PartialFile) => {
     for await (const rows of readGroups(file.path)) addTo(written, rows);
-    await landing.take?.(name, file);
+    await landing.take(name, file);
   };
   const create = (folder: string, index: number) => landing.create(folder, index);
   const footer = await landing.reading(first.name, footerOf);

@@ -11,7 +11,7 @@ import {
 } from '../parquet/index.js';
 import { type PartialFile, sha256File } from '../store/index.js';
 import type { AddedFile } from './format.js';
-import type { Landing } from './landing.js';
+import type { StoreRun } from './store-run.js';
 import type { PartitionedBatch } from './partitions.js';
 
 export interface DataFilesOptions {
@@ -66,7 +66,7 @@ export class DataFiles {
   #writing: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly landing: Pick<Landing, 'create' | 'take'>,
+    private readonly landing: Pick<StoreRun, 'create' | 'take'>,
     private readonly runId: string,
     private readonly engine: ParquetEngine,
     private readonly columns: readonly OutputColumn[],
@@ -172,7 +172,7 @@ export class DataFiles {
     await encoder.finish();
     const { valuesOf, encoding } = this.options;
     const { content, footer } = await closeVerified(partial, { columns, rows, encoding });
-    await this.landing.take?.(name, partial);
+    await this.landing.take(name, partial);
     this.#files.push({
       name,
       rows,

@@ -5,7 +5,7 @@ import type { LiveFile } from './format.js';
 import { accessParameters, type TableAccess, tableAt } from './formats.js';
 import { fileColumns, folderOf, type ManifestFile } from './manifest.js';
 import type { TableKind } from './partitions.js';
-import { notATable } from './table.js';
+import { notATable } from './store-table.js';
 
 /** The data files of a table as readers see it now. */
 export interface TableFiles {

@@ -50,13 +50,15 @@ export interface FoundVersion extends TableVersion {
   readonly interrupted?: string | undefined;
   /** Shows that it is not the newest one, as a sentence. */
   readonly older?: string | undefined;
+  /** Set when nothing says any more which run is current, although there are runs. */
+  readonly lost?: { readonly message: string; readonly remedy: string; readonly shown: CommittedRun | undefined } | undefined;
 }
 
 /** A table, wherever it is: its history is the same for all. */
 export interface LakeTable {
   /** As users write it. */
   readonly path: string;
-  readonly format: Pick<TableFormat, 'kind' | 'together'>;
+  readonly format: Pick<TableFormat, 'kind' | 'together' | 'show'>;
   /**
    * Loads the current version.
    *
@@ -91,12 +93,8 @@ export interface TableChange {
   readonly keep: number;
 }
 
-/**
- * How a table on a store names its current state: by a pointer, Iceberg metadata, or a Delta log. Data files, manifests and key indexes are not its concern.
- *
- * @throws {SinkError} `E_SINK_FOREIGN` for a table that it does not understand, or that another writer owns.
- */
-export interface TableFormat<T = unknown> {
+/** What all formats have in common. */
+interface FormatBase<T> {
   readonly kind: TableKind;
   /** Path of the folder whose tables are published together, if this is one of them. */
   readonly together?: string;
@@ -117,6 +115,15 @@ export interface TableFormat<T = unknown> {
     columns: readonly OutputColumn[],
     partitions: readonly PartitionField[],
   ): FieldIds | undefined;
+}
+
+/**
+ * How a table on a store names its current state: by a pointer, Iceberg metadata, or a Delta log. Data files, manifests and key indexes are not its concern.
+ *
+ * @throws {SinkError} `E_SINK_FOREIGN` for a table that it does not understand, or that another writer owns.
+ */
+export interface TableFormat<T = unknown> extends FormatBase<T> {
+  readonly link?: undefined;
   /** Creates what the first commit replaces, if it needs that. */
   create?(): Promise<void>;
   /**
@@ -141,4 +148,31 @@ export interface TableFormat<T = unknown> {
    * @returns The data and metadata objects that no version reaches any more, by key.
    */
   expire(base: TableVersion<T>, keep: number, dropped: readonly string[]): Promise<readonly string[]>;
+}
+
+/** How a plain table of this machine names its current run: by a link, which an action of the redo log puts in place. */
+export interface LinkedFormat extends FormatBase<unknown> {
+  /** As users write the path of the table. */
+  readonly link: string;
+  load(): Promise<FoundVersion | undefined>;
+  /** Reads a manifest, and its text. */
+  manifest(run: string): Promise<{ readonly text: string; readonly manifest: Manifest | undefined }>;
+  /** Returns the path of a stored file, by its name in the manifest or its key. @throws {SinkError} `E_SINK_FOREIGN` for a link. */
+  pathOf(key: string): Promise<string>;
+  /** Returns the folder in which readers see a run. */
+  view(run: string): string;
+  /**
+   * Prepares the commit of a run, whose files are stored. Nothing has changed for readers then.
+   *
+   * @returns The actions, in order.
+   */
+  prepare(manifest: Manifest, permissions: number): Promise<readonly Action[]>;
+  /** Returns the actions that return to a run, or that accept the current one. */
+  restore(base: FoundVersion, run: string): Promise<readonly Action[]>;
+  /** Returns the kept runs that stay. */
+  keeping(base: FoundVersion, keep: number): Promise<readonly CommittedRun[]>;
+  /** As of a store. */
+  expire: TableFormat['expire'];
+  /** Removes what readers saw of some runs, or were to see. */
+  clear(runs: readonly string[]): Promise<void>;
 }

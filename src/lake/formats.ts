@@ -1,16 +1,13 @@
 import { lstat } from 'node:fs/promises';
 import { callable, filledText, object } from '../options/index.js';
-import { isRemote, type ObjectStore, type ObjectStores } from '../store/index.js';
+import { DiskObjects, isRemote, type ObjectStore, type ObjectStores, runsFolderOf } from '../store/index.js';
 import { DeltaFormat } from './delta/index.js';
 import { fileCatalog, IcebergFormat, notedCatalog, noteKey, type Catalog } from './iceberg/index.js';
 import type { TableFormat } from './format.js';
-import type { Landing, LandingContext, LandingOptions } from './landing.js';
-import { LinkedRun } from './linked-run.js';
+import { LinkFormat } from './link-format.js';
 import type { TableKind } from './partitions.js';
 import { PointerFormat } from './pointer.js';
-import { StoreRun } from './store-run.js';
 import { StoreTable } from './store-table.js';
-import { Table } from './table.js';
 import { type Participant, sharedFormat, TogetherFormat } from './together.js';
 
 /** How a table on a store is reached. Default: as the environment says. */
@@ -21,32 +18,26 @@ export interface TableAccess {
 export const storesOption = object({ at: callable }, ['at'], 'open');
 export const accessParameters = object({ path: filledText, options: object({ stores: storesOption }) }, ['path']);
 
-type AnyTable = Table | StoreTable;
-
-/** Does what depends on where a table is, which nothing else needs to find out. */
-export function byPlace<T>(table: AnyTable, linked: (table: Table) => T, stored: (table: StoreTable) => T): T {
-  return table instanceof StoreTable ? stored(table) : linked(table);
-}
-
-/** Opens a run. @param scratch As in `StoreRun.open`. */
-export function openLanding(table: AnyTable, options: LandingOptions, context: LandingContext, scratch: string): Promise<Landing> {
-  return table instanceof StoreTable ? StoreRun.open(table, options, context, scratch) : LinkedRun.open(table, options, context);
-}
-
 /** Finds what is at a path. @param path Absolute, or with the scheme of a store. */
-export async function tableAt(path: string, stores: ObjectStores): Promise<AnyTable> {
-  if (!isRemote(path) && (await lstat(path).catch(() => undefined))?.isDirectory() !== true) return new Table(path);
+export async function tableAt(path: string, stores: ObjectStores): Promise<StoreTable> {
+  if (!isRemote(path) && (await lstat(path).catch(() => undefined))?.isDirectory() !== true) return linkedTable(path);
   const objects = stores.at(path);
   for await (const { key } of objects.list('metadata/'))
     if (key.endsWith('.metadata.json')) return storeTable(objects, 'iceberg', await notedCatalog(objects, process.env));
   for await (const { key } of objects.list('_delta_log/')) if (key.endsWith('.json')) return storeTable(objects, 'delta');
   const shared = await sharedFormat(objects, stores);
-  return shared || isRemote(path) ? new StoreTable(objects, shared ?? new PointerFormat(objects)) : new Table(path);
+  return shared || isRemote(path) ? new StoreTable(objects, shared ?? new PointerFormat(objects)) : linkedTable(path);
 }
 
 /** Returns whether a table is in a catalog. Next to it there is no lock then, because a catalog may allow nothing but tables there. */
 export async function isInCatalog(path: string, stores: ObjectStores): Promise<boolean> {
   return isRemote(path) && (await stores.at(path).find(noteKey)) !== undefined;
+}
+
+/** Returns a plain table of this machine, which need not exist. @param path Absolute path of its link. */
+export function linkedTable(path: string): StoreTable {
+  const objects = new DiskObjects(runsFolderOf(path));
+  return new StoreTable(objects, new LinkFormat(objects, path));
 }
 
 /**

@@ -60,6 +60,7 @@ export async function rollBack(table: LakeTable, to: string | undefined, options
   if (together !== undefined)
     throw new SinkError('E_SINK_RUN', `${path} goes back with those that are published together with it: leadstream rollback ${together}`);
   const log = RunLog.at(options.stateDir);
+  await table.format.show?.();
   const version = await table.version();
   const from = version.current?.run;
   const restored = async (run: string, evidence: Evidence) => ({

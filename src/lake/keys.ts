@@ -4,7 +4,7 @@ import { keyOf, type Batch } from '../vector/index.js';
 import { footerOf, readExactGroups, type ByteTarget } from '../parquet/index.js';
 import { sha256Text } from '../store/index.js';
 import type { FieldIds } from './format.js';
-import type { Landing } from './landing.js';
+import type { StoreRun } from './store-run.js';
 
 /** Name and version of an index file, which goes up when keys or contents are digested differently, and a number that shows the machine's byte order. */
 const magic = Uint32Array.from([0x6b_73_6c_02, 0x01_02_03_04]);
@@ -56,7 +56,7 @@ function bytesOf(words: Uint32Array): Uint8Array {
   return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 }
 
-type WrittenTable = Pick<Landing, 'path' | 'before' | 'keys' | 'reading'>;
+type WrittenTable = Pick<StoreRun, 'path' | 'before' | 'keys' | 'reading'>;
 
 /**
  * Returns the key index of the table before a run: the one that its run stored if that fits the key, otherwise rebuilt from the rows of the table,

@@ -1,8 +1,7 @@
 import { GateError, type OutputColumn, SinkError, type Warning } from '../core/index.js';
-import type { Action, FileContent, PartialFile } from '../store/index.js';
-import type { AddedFile, FieldIds, FoundVersion, LakeTable, PartitionField } from './format.js';
+import type { FileContent, PartialFile } from '../store/index.js';
+import type { AddedFile, FoundVersion, LakeTable, PartitionField } from './format.js';
 import { type Manifest, type ManifestFile, type modes, sumOf } from './manifest.js';
-import type { TableKind } from './partitions.js';
 import type { RunLog } from './run-log.js';
 
 export type Mode = (typeof modes)[number];
@@ -40,8 +39,9 @@ export interface Publication {
  *
  * @throws {GateError} `E_GATE_VERIFY`. @throws {SinkError} `E_SINK_FOREIGN`.
  */
-export async function manifestBefore(table: LakeTable, version: FoundVersion, mode: Mode, { at, runLog }: LandingContext) {
-  const { older, current } = version;
+export async function manifestBefore(table: LakeTable, version: FoundVersion, mode: Mode, { at, runLog, warn }: LandingContext) {
+  const { older, current, lost } = version;
+  if (lost !== undefined) return lostBefore(table, lost, mode, { at, warn });
   if (older !== undefined) throw new GateError('E_GATE_VERIFY', `${at}: ${older}`);
   if (current === undefined) return undefined;
   const { text, manifest, isUnchanged } = await table.manifest(current);
@@ -55,42 +55,25 @@ export async function manifestBefore(table: LakeTable, version: FoundVersion, mo
   return withLive(manifest, version);
 }
 
+/**
+ * A link that is missing although runs were published was lost, as in a backup without links. A run that replaces the whole table warns
+ * about it, and keeps the newest that was shown. A run that adds to the table is refused, because it cannot know what to add to.
+ */
+async function lostBefore(
+  table: LakeTable,
+  { message, remedy, shown }: NonNullable<FoundVersion['lost']>,
+  mode: Mode,
+  { at, warn }: Pick<LandingContext, 'at' | 'warn'>,
+): Promise<Manifest | undefined> {
+  if (mode !== 'replace') throw new SinkError('E_SINK_RUN', `${at}: ${message}; ${remedy}`);
+  warn?.({ code: 'W_SINK_LINK', message: `${at}: ${message}; the link is created again` });
+  return shown && (await table.manifest(shown)).manifest;
+}
+
 /** The manifest of the newest run, with the files that another writer has made of its files since. */
 export function withLive(manifest: Manifest, { files }: Pick<FoundVersion, 'files'>): Manifest {
   const known = new Map(manifest.files.map((file) => [file.name, file]));
   if (files.length === known.size && files.every(({ name }) => known.has(name))) return manifest;
   const { keys: _, ...rest } = manifest;
   return { ...rest, bytes: sumOf(files, 'bytes'), files: files.map((file) => known.get(file.name) ?? { ...file }) };
-}
-
-/**
- * Where a run of a table stores its files, and how they become the table: `LinkedRun` in folders of this machine, `StoreRun` by a commit on a store.
- * Calls come in this order; `abort` may come at any time before `publish` has been committed.
- */
-export interface Landing {
-  /** The table's path, as users write it. */
-  readonly path: string;
-  readonly kind: TableKind;
-  /** As `TableFormat.checkColumns`. */
-  checkColumns?(columns: readonly OutputColumn[], partitions: readonly PartitionField[]): FieldIds | undefined;
-  /** The table before this run. */
-  readonly before: Manifest | undefined;
-  /** Opens a file for rows of a partition. @returns Its name in the manifest, too. */
-  create(folder: string, index: number): Promise<{ readonly name: string; readonly file: PartialFile }>;
-  /** Takes a file that is closed and verified. */
-  take?(name: string, file: PartialFile): Promise<void>;
-  /** Returns the bytes of the key index of the table before; `undefined` if there is none. */
-  keys(): Promise<Buffer | undefined>;
-  /** Works with a local copy of a data file of the table before. */
-  reading<T>(name: string, work: (path: string) => Promise<T>): Promise<T>;
-  /** Checks that files of the table before are still what their run wrote. @throws {GateError} `E_GATE_VERIFY`. */
-  checkRetained(files: readonly ManifestFile[]): Promise<void>;
-  /** Stores everything that the commit needs. @returns The actions that commit the run, in order; none if `commit` does. */
-  publish(publication: Publication): Promise<readonly Action[]>;
-  /** Commits what no action does. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer committed first. */
-  commit?(): Promise<void>;
-  /** Removes what the commit made obsolete. */
-  cleanup(): Promise<void>;
-  /** Removes everything written by this run. */
-  abort(): Promise<void>;
 }

@@ -9,15 +9,11 @@ import { declaredTypes, schema, type OutputColumn } from '../core/index.js';
  */
 export const modes = ['replace', 'replace_partitions', 'append'] as const;
 
-/** Names of the data files of a run in a folder of its own, with the folders of their partition. */
-export const dataFileName = /^(?:[^/=]+=[^/]+\/)*part-\d{5,}-[\w-]+\.parquet$/;
+/** Names of the data files of a plain table of this machine, with the folders of their partition. */
+export const dataFileName = /^((?:[^/=]+=[^/]+\/)*)(part-\d{5,})-([\w-]+)\.parquet$/;
 
 /** Names in a table: ours, and those of writers that compacted one on a store, to other folders in Delta. */
 const storedName = /^(?:(?!\.{1,2}\/)[^/\0]+\/)*[^/\0]+\.parquet(?:\.stored)?$/;
-
-export function dataFileNameOf(run: string, index: number): string {
-  return `part-${String(index).padStart(5, '0')}-${run}.parquet`;
-}
 
 /**
  * Returns the name of a data file in a table on a store. It never changes, whatever runs keep the file.
@@ -27,6 +23,17 @@ export function dataFileNameOf(run: string, index: number): string {
 export function storedNameOf(run: string, folder: string, index: number, isViewed: boolean): string {
   const file = `part-${String(index).padStart(5, '0')}.parquet${isViewed ? '.stored' : ''}`;
   return ['data', run, ...(folder === '' ? [] : [folder]), file].join('/');
+}
+
+/** Returns the name of a data file in a plain table of this machine, as readers see it in the folder of the table. */
+export function dataFileNameOf(run: string, folder: string, index: number): string {
+  return `${folder === '' ? '' : `${folder}/`}part-${String(index).padStart(5, '0')}-${run}.parquet`;
+}
+
+/** Returns the name under which such a file is stored. */
+export function storedKeyOf(name: string): string {
+  const [, folders = '', part, run] = dataFileName.exec(name) ?? [];
+  return part === undefined ? name : `data/${run}/${folders}${part}.parquet.stored`;
 }
 
 /** Returns the folder of the partition that a data file belongs to: `a=1/b=x`, empty without partitions. */

@@ -4,7 +4,7 @@ import { schema, SinkError } from '../core/index.js';
 import { decided, jsonIn, lostTo, type ObjectStore, writeOnce } from '../store/index.js';
 import type { TableChange, TableFormat, TableVersion } from './format.js';
 import { manifestIn, type Manifest } from './manifest.js';
-import { manifestKey } from './store-table.js';
+import { manifestKey, namedOnlyIn } from './store-table.js';
 
 /** The object that names the current run of a plain table, or of those in the folders next to it that are published together. */
 export const pointerKey = '_latest.json';
@@ -163,16 +163,12 @@ export class PointerFormat implements TableFormat<PointerState> {
   /** What the manifests of `dropped` runs name, and those of the others do not. */
   async expire({ current, kept }: PointerVersion, _keep: number, dropped: readonly string[]): Promise<readonly string[]> {
     if (dropped.length === 0) return [];
-    const stay = new Set<string>();
-    for (const { run } of [...(current ? [current] : []), ...kept])
-      for (const { name } of (await this.#manifest(run)).files) stay.add(name);
-    const gone: string[] = [];
-    for (const run of dropped) {
-      // A run that lost is removed by itself, too.
-      const files = (await this.#found(run))?.files ?? [];
-      for (const { name } of files) if (!stay.has(name)) gone.push(name);
-    }
-    return gone;
+    const stay: Manifest[] = [];
+    for (const { run } of [...(current ? [current] : []), ...kept]) stay.push(await this.#manifest(run));
+    const gone: Manifest[] = [];
+    // A run that lost is removed by itself, too.
+    for (const run of dropped) gone.push(...[(await this.#found(run)) ?? []].flat());
+    return namedOnlyIn(gone, stay);
   }
 
   async versionOf(state: PointerState): Promise<PointerVersion> {

@@ -5,9 +5,10 @@ import type { Batch } from '../vector/index.js';
 import { DataFiles, type DataFilesOptions } from './data-files.js';
 import type { AddedFile } from './format.js';
 import { Appending, indexOf } from './keys.js';
-import type { Landing, LandingContext, LandingOptions, Mode } from './landing.js';
+import type { LandingContext, LandingOptions, Mode } from './landing.js';
 import { folderOf, type Manifest, type ManifestFile, type Published, type RunFacts, sumOf } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
+import type { StoreRun } from './store-run.js';
 
 /** How a run changes its table. */
 export interface TableRunOptions extends LandingOptions, Omit<DataFilesOptions, 'encoding' | 'partitioned' | 'valuesOf'> {
@@ -22,7 +23,7 @@ export interface TableRunContext extends LandingContext {
 
 /** What all phases of a run know. */
 interface Run {
-  readonly landing: Landing;
+  readonly landing: StoreRun;
   readonly engine: ParquetEngine;
   readonly options: TableRunOptions;
   readonly context: TableRunContext;
@@ -35,7 +36,7 @@ export class OpenedRun {
   private constructor(private readonly run: Run) {}
 
   /** @throws {GateError} `E_GATE_VERIFY` when files to be kept are not what their run wrote. */
-  static async open(landing: Landing, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
+  static async open(landing: StoreRun, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
     try {
       if (options.mode === 'append') await landing.checkRetained(retained(options.mode, landing.before, []));
     } catch (failure) {
@@ -79,7 +80,7 @@ export class OpenedRun {
     );
     if (inFiles.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so none is left for the files`);
     checkFit(at, options.mode, landing.before, columns, names);
-    const fieldIds = landing.checkColumns?.(partitioning.columns, partitioning.fields);
+    const fieldIds = landing.checkColumns(partitioning.columns, partitioning.fields);
     const key = columns.filter(({ field }) => fields.includes(field));
     const appending =
       options.mode === 'append' ? new Appending(at, await indexOf(landing, namesOf(key), fieldIds), columns, key, inFiles) : undefined;
@@ -141,7 +142,7 @@ class BegunRun {
           storeKeys: index && ((file) => index.store(file)),
           manifest: (keys) => this.#manifest(facts, added, old, keys),
         }),
-      ...(landing.commit && { commit: () => landing.commit?.() ?? Promise.resolve() }),
+      ...(landing.commit && { commit: landing.commit }),
       cleanup: () => landing.cleanup(),
     };
   }

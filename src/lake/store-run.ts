@@ -1,68 +1,106 @@
-import { join } from 'node:path';
-import { amount, GateError, type OutputColumn, reasonOf, SinkError } from '../core/index.js';
-import { type Action, attempt, isLocked, isRemote, PartialFile, removeFile, ScratchFolder } from '../store/index.js';
+import { dirname, join } from 'node:path';
+import { amount, amountOf, GateError, type OutputColumn, reasonOf, SinkError } from '../core/index.js';
+import {
+  type Action,
+  attempt,
+  closing,
+  isLocked,
+  isRemote,
+  makeFolders,
+  openRegular,
+  PartialFile,
+  removeFile,
+  removeFolders,
+  ScratchFolder,
+  sha256Of,
+  syncFolder,
+} from '../store/index.js';
 import type { FieldIds, FoundVersion, TableChange, TableVersion } from './format.js';
-import { type Landing, type LandingContext, type LandingOptions, manifestBefore, type Publication } from './landing.js';
-import { isRepeated, storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
+import { type LandingContext, type LandingOptions, manifestBefore, type Publication } from './landing.js';
+import { dataFileNameOf, isRepeated, storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
 import type { PartitionField, TableKind } from './partitions.js';
-import { intentKey, keysKey, manifestKey, type Intent, type StoreTable } from './store-table.js';
+import { intentKey, intentsIn, keysKey, manifestKey, type Intent, type StoreTable } from './store-table.js';
 
 /** Number of files that are uploaded at a time. */
 const maxUploads = 4;
 
-/** A run of a table on a store. Its files are finished and verified in a scratch folder of this machine, uploaded, and removed there. */
-export class StoreRun implements Landing {
+/**
+ * A run of a table. The files of a plain table of this machine are written where they stay; others are finished and verified in a scratch
+ * folder, uploaded, and removed there.
+ *
+ * Calls come in the order of the methods; `abort` may come at any time before `publish` has been committed.
+ */
+export class StoreRun {
   readonly #uploads = new Set<Promise<void>>();
   #failure: unknown;
   #files = 0;
+  /** Files that are written where they stay. */
+  readonly #opened: PartialFile[] = [];
+  /** Folders of this machine with names that are not durable yet. */
+  readonly #changed = new Set<string>();
   #change: TableChange | undefined;
   #committed: TableVersion | undefined;
   /** Whether a commit was attempted whose outcome is unknown, so that nothing may be removed. */
   #isUndecided = false;
+  /** Commits what no action does; `undefined` if actions do. @throws {LeadstreamError} `E_RUN_LOCKED` if another writer committed first. */
+  readonly commit?: () => Promise<void>;
 
   private constructor(
     private readonly table: StoreTable,
     private readonly options: LandingOptions,
     private readonly context: LandingContext,
-    private readonly scratch: ScratchFolder,
+    private readonly scratch: ScratchFolder | undefined,
     private readonly base: TableVersion | undefined,
+    /** The table before this run. */
     readonly before: Manifest | undefined,
-  ) {}
+    /** Folders that were created for it, outermost first. */
+    private made: readonly string[],
+  ) {
+    if (table.format.link === undefined) this.commit = () => this.#commit();
+  }
 
   /**
    * @param folder Private folder of this machine, for files that are not yet uploaded.
-   * @throws {SinkError} `E_SINK_FOREIGN` if something else is there.
+   * @throws {SinkError} `E_SINK_FOREIGN` if something else is there; `E_SINK_PATH` if nothing can be written; `E_SINK_RUN` for a lost table.
    * @throws {GateError} `E_GATE_VERIFY` for a version that is not the newest; when files are to be kept, and the manifest is not the one that its run wrote.
    */
   static async open(table: StoreTable, options: LandingOptions, context: LandingContext, folder: string): Promise<StoreRun> {
-    await table.format.show?.();
-    let base: FoundVersion | undefined = await table.load(context.runLog);
-    if (base === undefined) {
+    const { format, linked, objects } = table;
+    const { at, runId, runLog, warn } = context;
+    await format.show?.();
+    let base: FoundVersion | undefined = await table.load(runLog);
+    if (base === undefined && format.link === undefined) {
       // Another run may have begun the table in the meantime.
       await table.refuseForeign().catch(async (failure: unknown) => {
-        if ((await table.format.load()) === undefined) throw failure;
+        if ((await format.load()) === undefined) throw failure;
       });
-      await table.format.create?.();
-      base = await table.format.load();
+      await format.create?.();
+      base = await format.load();
     }
     const before = base && (await manifestBefore(table, base, options.mode, context));
-    if (base) table.format.check?.(base, options.mode);
+    if (base && format.link === undefined) format.check?.(base, options.mode);
     if (base && base.current === undefined && base.files.length > 0) {
       const fault = `other programs removed what ${table.path} knew of its last run`;
-      if (options.mode !== 'replace') throw new SinkError('E_SINK_FOREIGN', `${context.at}: ${fault}; run once with mode: replace`);
-      context.warn?.({ code: 'W_SINK_FOREIGN', message: `${fault}; this run replaces the rows that they left` });
+      if (options.mode !== 'replace') throw new SinkError('E_SINK_FOREIGN', `${at}: ${fault}; run once with mode: replace`);
+      warn?.({ code: 'W_SINK_FOREIGN', message: `${fault}; this run replaces the rows that they left` });
     }
-    const scratch = await attempt('E_SINK_PATH', `cannot create a folder in ${folder}`, () => ScratchFolder.open(folder));
-    const intent: Intent = { version: 1, run: context.runId, base: base?.sequence ?? -1, started_at: new Date().toISOString() };
+    if (linked) await removeDead(table, base, before);
+    const made = linked ? await reserved(table, runId, options.permissions) : [];
+    const scratch = linked
+      ? undefined
+      : await attempt('E_SINK_PATH', `cannot create a folder in ${folder}`, () => ScratchFolder.open(folder));
+    const intent: Intent = { version: 1, run: runId, base: base?.sequence ?? -1, started_at: new Date().toISOString() };
     try {
-      await table.objects.put(intentKey(context.runId), `${JSON.stringify(intent)}\n`);
+      await objects.put(intentKey(runId), `${JSON.stringify(intent)}\n`);
     } catch (failure) {
-      await scratch.remove();
+      await scratch?.remove();
+      await removeFolders(made);
       throw failure;
     }
-    return new StoreRun(table, options, context, scratch, base, before);
+    return new StoreRun(table, options, context, scratch, base, before, made);
   }
 
+  /** The table's path, as users write it. */
   get path(): string {
     return this.table.path;
   }
@@ -71,17 +109,22 @@ export class StoreRun implements Landing {
     return this.table.format.kind;
   }
 
+  /** As `TableFormat.checkColumns`. */
   checkColumns(columns: readonly OutputColumn[], partitions: readonly PartitionField[]): FieldIds | undefined {
     return this.table.format.checkColumns?.(this.base, columns, partitions);
   }
 
+  /** Opens a file for rows of a partition. @returns Its name in the manifest, too. */
   async create(folder: string, index: number) {
+    const { runId } = this.context;
     const isViewed = this.kind === 'plain' && !isRemote(this.path);
-    return { name: storedNameOf(this.context.runId, folder, index, isViewed), file: await this.#local() };
+    const name = this.table.linked ? dataFileNameOf(runId, folder, index) : storedNameOf(runId, folder, index, isViewed);
+    return { name, file: await this.#open(name) };
   }
 
-  /** Returns while up to `maxUploads` files are on their way; a failure is reported by a later call. */
+  /** Takes a verified file. Returns while up to `maxUploads` files are on their way; a failure is reported by a later call. */
   async take(name: string, file: PartialFile): Promise<void> {
+    if (this.table.linked) return;
     while (this.#uploads.size >= maxUploads) await Promise.race(this.#uploads);
     if (this.#failure !== undefined) throw this.#failure;
     const upload: Promise<void> = this.#upload(name, file)
@@ -90,48 +133,69 @@ export class StoreRun implements Landing {
     this.#uploads.add(upload);
   }
 
+  /** Returns the bytes of the key index of the table before; `undefined` if there is none. */
   async keys(): Promise<Buffer | undefined> {
     return this.before && (await this.table.objects.read(keysKey(this.before.run_id)))?.bytes;
   }
 
+  /** Works with a local copy of a data file of the table before. */
   async reading<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
-    return withCopy(this.table, name, this.scratch, work);
+    return readingObject(this.table, name, this.scratch, work);
   }
 
-  /** Compares sizes. `verify` compares digests: here that would mean reading the whole table in every run. */
+  /**
+   * Checks that files of the table before are still what their run wrote: their sizes, and of a plain table of this machine whether they are
+   * regular, with the start and end of a Parquet file. `verify` compares digests: here that would mean reading the whole table in every run.
+   *
+   * @throws {GateError} `E_GATE_VERIFY`.
+   */
   async checkRetained(files: readonly ManifestFile[]): Promise<void> {
     if (files.length === 0) return;
-    const sizes = await this.table.sizes(files);
-    const wrong = files.find(({ name, bytes }) => sizes.get(name) !== bytes);
-    if (wrong === undefined) return;
-    const found = sizes.get(wrong.name);
-    const fault = found === undefined ? 'is missing' : `has ${amount(found)} bytes, but its manifest says ${amount(wrong.bytes)}`;
-    throw new GateError('E_GATE_VERIFY', `${this.context.at}: ${this.path}/${wrong.name} ${fault}; see leadstream verify`);
+    const { linked, objects } = this.table;
+    const sizes = linked ? undefined : await this.table.sizes(files);
+    for (const { name, bytes } of files) {
+      const place = linked ? await linked.pathOf(name) : `${objects.root}/${name}`;
+      const fault = linked ? await localFault(place, bytes) : sizeFault(sizes?.get(name), bytes);
+      if (fault === undefined) continue;
+      throw new GateError('E_GATE_VERIFY', `${this.context.at}: ${place} ${fault}, so it is not reused; see leadstream verify`);
+    }
   }
 
+  /** Stores everything that the commit needs. @returns The actions that commit the run, in order; none if `commit` does. */
   async publish({ columns, partitions, added, retained, storeKeys, manifest: manifestWith }: Publication): Promise<readonly Action[]> {
     await Promise.all(this.#uploads);
     if (this.#failure !== undefined) throw this.#failure;
     const { runId, runLog } = this.context;
+    const { format, linked } = this.table;
     const keys = storeKeys && (await this.#stored(keysKey(runId), storeKeys));
-    const manifest = manifestWith(keys);
+    const made = manifestWith(keys);
+    const { before } = this;
+    // One that repeats the run before takes its place: that is not kept.
+    const manifest = linked && before && isRepeated(before, made) ? { ...made, replaced: before.replaced } : made;
     // What killed runs left is removed after a commit, by which theirs can only be refused.
-    if ((await this.#isUnchanged(manifest)) && (await this.table.intents()).every(({ run }) => run === runId)) {
-      this.table.format.announce?.(runId, this.base, undefined);
+    if (
+      format.link === undefined &&
+      (await this.#isUnchanged(manifest)) &&
+      (await intentsIn(this.table.objects)).every(({ run }) => run === runId)
+    ) {
+      format.announce?.(runId, this.base, undefined);
       return [];
     }
     const text = `${JSON.stringify(manifest, null, 2)}\n`;
     const { sha256 } = await this.#stored(manifestKey(runId), (file) => file.append(text));
+    for (const folder of this.#changed) await attempt('E_SINK_WRITE', `cannot make ${folder} durable`, () => syncFolder(folder));
     await runLog?.record(this.path, runId, sha256);
+    if (format.link !== undefined) return format.prepare(manifest, this.options.permissions);
     const stay = new Set(retained.map(({ name }) => name));
     const removed = (this.base?.files ?? []).flatMap(({ name }) => (stay.has(name) ? [] : [name]));
     this.#change = { runId, manifest, sha256, columns, partitions, added, removed, keep: this.options.keep };
-    this.table.format.announce?.(runId, this.base, this.#change);
+    format.announce?.(runId, this.base, this.#change);
     return [];
   }
 
-  async commit(): Promise<void> {
+  async #commit(): Promise<void> {
     const { format } = this.table;
+    if (format.link !== undefined) return;
     if (this.#change === undefined) {
       await format.stay?.(this.context.runId);
       return;
@@ -149,21 +213,27 @@ export class StoreRun implements Landing {
     });
   }
 
+  /** Removes what the commit made obsolete. */
   async cleanup(): Promise<void> {
-    await this.scratch.remove();
-    if (this.#committed === undefined || this.#change === undefined) return this.table.removeRun(this.context.runId);
-    await this.context.runLog?.record(this.path, this.context.runId, this.#change.sha256, true);
-    await this.table.objects.remove([intentKey(this.context.runId)]);
-    if (!this.table.objects.signal?.aborted) await this.table.tidy(this.options.keep);
+    await this.scratch?.remove();
+    const { runId, runLog } = this.context;
+    if (this.commit) {
+      if (this.#committed === undefined || this.#change === undefined) return this.table.removeRun(runId);
+      await runLog?.record(this.path, runId, this.#change.sha256, true);
+    }
+    await this.table.tidy(runId, this.options.keep);
   }
 
+  /** Removes everything written by this run. */
   async abort(): Promise<void> {
     await Promise.all(this.#uploads);
-    await this.scratch.remove();
+    await this.scratch?.remove();
+    for (const file of this.#opened) await file.discard();
     const { format } = this.table;
-    if (format.withdraw ? await format.withdraw() : this.#isUndecided) return;
+    if (format.link === undefined && format.withdraw ? await format.withdraw() : this.#isUndecided) return;
     // What stays, or arrives yet of an upload that was cut, is removed by the next run, which finds the intent.
     await this.table.removeRun(this.context.runId, this.#failure === undefined).catch(() => undefined);
+    await removeFolders(this.made);
   }
 
   /** Whether a table that this run replaces has the same rows in the same files, none of which was damaged. */
@@ -174,14 +244,26 @@ export class StoreRun implements Landing {
     return before.files.every(({ name, bytes }) => sizes.get(name) === bytes);
   }
 
-  async #local(): Promise<PartialFile> {
-    this.#files += 1;
-    const path = join(this.scratch.path, `${this.#files}.parquet`);
-    return PartialFile.open(path, path);
+  /** Opens a file that becomes an object, where it can stay or in the scratch folder. */
+  async #open(key: string): Promise<PartialFile> {
+    const { linked, objects } = this.table;
+    const path = await linked?.pathOf(key);
+    if (path === undefined) {
+      this.#files += 1;
+      const scratch = join(this.scratch?.path ?? '', `${this.#files}.parquet`);
+      return PartialFile.open(scratch, scratch);
+    }
+    const { permissions } = this.options;
+    const made = await makeFolders(dirname(path), objects.root, permissions, (folder) => this.#changed.add(folder));
+    this.made = [...this.made, ...made];
+    this.#changed.add(dirname(path));
+    const file = await PartialFile.open(path, path, [], permissions);
+    this.#opened.push(file);
+    return file;
   }
 
   async #stored(key: string, write: (file: PartialFile) => Promise<void>) {
-    const file = await this.#local();
+    const file = await this.#open(key);
     await write(file);
     await file.close();
     await this.#upload(key, file);
@@ -189,18 +271,61 @@ export class StoreRun implements Landing {
   }
 
   async #upload(key: string, file: PartialFile): Promise<void> {
+    if (this.table.linked) {
+      await sha256Of({ path: file.path, ...file.content });
+      return;
+    }
     await this.table.objects.upload(key, { path: file.path, ...file.content });
     await file.discard();
   }
 }
 
-/** Works with a copy of an object on this machine. */
-export async function withCopy<T>(table: StoreTable, key: string, scratch: ScratchFolder, work: (path: string) => Promise<T>): Promise<T> {
-  const path = join(scratch.path, 'copy.parquet');
-  await table.objects.download(key, path);
+/** Removes what killed runs left. The caller holds the lock, so no other run is under way. */
+async function removeDead(table: StoreTable, base: TableVersion | undefined, before: Manifest | undefined): Promise<void> {
+  for (const { run } of await intentsIn(table.objects)) {
+    const isNeeded = run === before?.run_id || (base !== undefined && (await table.needs(run, base)));
+    await (isNeeded ? table.objects.remove([intentKey(run)]) : table.removeRun(run));
+  }
+}
+
+/** Creates the folders of the intent of a run. @returns Those that are new, outermost first. @throws {SinkError} `E_SINK_PATH`. */
+async function reserved({ objects }: StoreTable, run: string, permissions: number): Promise<readonly string[]> {
+  if ((await objects.find(manifestKey(run))) !== undefined)
+    throw new SinkError('E_SINK_PATH', `cannot write ${objects.root}/${manifestKey(run)}: it belongs to an earlier run`);
+  return makeFolders(dirname(join(objects.root, intentKey(run))), objects.root, permissions);
+}
+
+/** Works with an object, or with a copy of it where it is on another machine. */
+export async function readingObject<T>(
+  { linked, objects }: StoreTable,
+  key: string,
+  scratch: ScratchFolder | undefined,
+  work: (path: string) => Promise<T>,
+): Promise<T> {
+  if (linked) return work(await linked.pathOf(key));
+  const path = join(scratch?.path ?? '', 'copy.parquet');
+  await objects.download(key, path);
   try {
     return await work(path);
   } finally {
     await removeFile(path);
   }
+}
+
+async function localFault(path: string, bytes: number): Promise<string | undefined> {
+  const look = async () =>
+    closing(await openRegular(path), async (file) => {
+      const { size } = await file.stat();
+      if (size !== bytes) return sizeFault(size, bytes);
+      const ends = Buffer.alloc(8);
+      await file.read(ends, 0, 4, 0);
+      await file.read(ends, 4, 4, Math.max(0, bytes - 4));
+      return ends.toString('latin1') === 'PAR1PAR1' ? undefined : 'is not a Parquet file';
+    });
+  return look().catch((thrown: unknown) => `cannot be read: ${String(thrown)}`);
+}
+
+function sizeFault(size: number | undefined, bytes: number): string | undefined {
+  if (size === undefined) return 'is missing';
+  return size === bytes ? undefined : `has ${amountOf(size, 'byte')}, but its manifest says ${amount(bytes)}`;
 }

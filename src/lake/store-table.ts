@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { newRunId, schema, SinkError } from '../core/index.js';
 import { type Action, jsonIn, type ObjectStore, ownFolder, sha256Text } from '../store/index.js';
-import type { CommittedRun, FoundVersion, LakeTable, LiveFile, TableFormat, TableVersion } from './format.js';
-import { manifestIn, type ManifestFile } from './manifest.js';
+import type { CommittedRun, FoundVersion, LakeTable, LinkedFormat, LiveFile, TableFormat, TableVersion } from './format.js';
+import { manifestIn, type Manifest, type ManifestFile, storedKeyOf } from './manifest.js';
 import type { RunLog } from './run-log.js';
 
 const runsFolder = `${ownFolder}runs/`;
@@ -71,25 +71,32 @@ const tableReturn = schema((z) => z.object({ version: z.literal(1), run: z.strin
 export class StoreTable implements LakeTable {
   constructor(
     readonly objects: ObjectStore,
-    readonly format: TableFormat,
+    readonly format: TableFormat | LinkedFormat,
   ) {}
 
   get path(): string {
-    return this.objects.root;
+    return this.format.link ?? this.objects.root;
   }
 
-  placeOf({ name }: LiveFile): string {
-    return `${this.path}/${name}`;
+  /** The format of a plain table of this machine. */
+  get linked(): LinkedFormat | undefined {
+    return this.format.link === undefined ? undefined : this.format;
+  }
+
+  placeOf({ name }: LiveFile, { run }: CommittedRun): string {
+    return `${this.linked?.view(run) ?? this.path}/${name}`;
   }
 
   /** @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster. */
   async restore(base: TableVersion, run: string, log?: RunLog): Promise<readonly Action[]> {
+    if (this.format.link !== undefined) return this.format.restore(base, run);
     await this.recordReturn(run, run === base.current?.run ? base : await this.format.restore(base, run), log);
     return [];
   }
 
-  /** Reads the manifest of a run, and whether it is the one that the run committed. @throws {SinkError} `E_SINK_FOREIGN`. */
-  async manifest({ run, sha256 }: CommittedRun) {
+  /** As `LakeTable.manifest`. @throws {SinkError} `E_SINK_FOREIGN` on a store if it cannot be read. */
+  async manifest({ run, sha256 }: CommittedRun): ReturnType<LakeTable['manifest']> {
+    if (this.format.link !== undefined) return this.format.manifest(run);
     const found = await this.objects.read(manifestKey(run));
     const text = found?.bytes.toString('utf8') ?? '';
     const manifest = manifestIn(text);
@@ -101,12 +108,14 @@ export class StoreTable implements LakeTable {
   /** As `load`. @param run Which it may keep without a current one. */
   async version(run?: string, log?: RunLog): Promise<FoundVersion> {
     const version = await this.load(log);
+    if (version && this.format.link !== undefined) return run === undefined ? version : { ...version, older: undefined };
     if (version?.current ?? version?.kept.some((each) => each.run === run)) return version;
-    throw new SinkError('E_SINK_FOREIGN', `${this.path} is not a leadstream table: no run has committed there`);
+    throw notATable(this.path);
   }
 
   /** Loads the current version, and finds out whether a run committed after all that it knows. @param log Of this machine. */
   async load(log?: RunLog): Promise<FoundVersion | undefined> {
+    if (this.format.link !== undefined) return this.format.load();
     const committed = await this.#committed(log);
     const version = await this.format.load();
     // Others have removed all that it knew of runs: no run is newer.
@@ -132,25 +141,10 @@ export class StoreTable implements LakeTable {
    * A log may also know a table that was here earlier; without such a manifest, this one is new.
    */
   async #committed(log?: RunLog): Promise<readonly string[]> {
-    const stored = await this.#stored();
+    const stored = await storedRuns(this.objects);
     const begun = await keysBelow(this.objects, [intentsFolder]);
     const committed = stored.filter((run) => !begun.includes(intentKey(run)));
     return committed.length === 0 ? [] : [...committed, ...((await log?.committed(this.path)) ?? [])];
-  }
-
-  async #stored(): Promise<readonly string[]> {
-    const keys = await keysBelow(this.objects, [runsFolder]);
-    return keys.filter((key) => key.endsWith('.json')).map((key) => key.slice(runsFolder.length, -'.json'.length));
-  }
-
-  /** Returns the intents of all runs that have not removed theirs. */
-  async intents(): Promise<readonly Intent[]> {
-    const found: Intent[] = [];
-    for await (const { key } of this.objects.list(intentsFolder)) {
-      const { data } = intent().safeParse(jsonIn((await this.objects.read(key))?.bytes.toString('utf8') ?? ''));
-      if (data && intentKey(data.run) === key) found.push(data);
-    }
-    return found;
   }
 
   /** Returns the sizes of the files that exist, by name. Other writers that compact a table of Delta choose other folders. */
@@ -164,18 +158,24 @@ export class StoreTable implements LakeTable {
   /**
    * Removes objects that no version needs any more: of runs that are no longer kept, and of those that never committed. The order protects runs that commit
    * meanwhile: a manifest without an intent belongs to a run whose commit the version read after that knows.
+   *
+   * @param run The one that has committed.
    */
-  async tidy(keep: number): Promise<void> {
-    const stored = await this.#stored();
-    const intents = await this.intents();
+  async tidy(run: string, keep: number): Promise<void> {
+    await this.objects.remove([intentKey(run)]);
+    if (this.objects.signal?.aborted) return;
+    const stored = await storedRuns(this.objects);
+    const intents = await intentsIn(this.objects);
     const version = await this.format.load();
     if (version === undefined) return;
-    const needed = new Set([version.current, ...version.kept, ...intents].map((each) => each?.run));
-    const dropped = stored.filter((run) => !needed.has(run));
-    await this.objects.remove(await this.format.expire(version, keep, dropped));
-    await this.objects.remove(dropped.flatMap((run) => [keysKey(run), manifestKey(run)]));
+    const kept = (await this.linked?.keeping(version, keep)) ?? version.kept;
+    const needed = new Set([version.current, ...kept, ...intents].map((each) => each?.run));
+    const dropped = stored.filter((each) => !needed.has(each));
+    await this.objects.remove(await this.format.expire({ ...version, kept }, keep, dropped));
+    await this.linked?.clear(stored.filter((each) => each !== version.current?.run));
+    await this.objects.remove(dropped.flatMap((each) => [keysKey(each), manifestKey(each)]));
     for (const { run, base } of intents) {
-      if (version.runs.includes(run) || (await this.#hasFilesOf(run, version))) await this.objects.remove([intentKey(run)]);
+      if (version.runs.includes(run) || (await this.needs(run, version))) await this.objects.remove([intentKey(run)]);
       else if (base < version.sequence) await this.removeRun(run);
     }
   }
@@ -184,16 +184,17 @@ export class StoreTable implements LakeTable {
   async removeRun(run: string, isWhole = true): Promise<void> {
     for (const prefix of [...prefixesOf(run), `${runsFolder}${run}.`]) {
       await this.objects.abortUploads(prefix);
-      await this.objects.remove(await keysBelow(this.objects, [prefix]));
+      await this.objects.remove((await keysBelow(this.objects, [prefix])).filter(isOfRun));
     }
+    await this.linked?.clear([run]);
     if (isWhole) await this.objects.remove([intentKey(run)]);
   }
 
   /** Whether the table needs files of a run: it may have committed before all that the format remembers, and its intent may have arrived late. */
-  async #hasFilesOf(run: string, { files, kept }: TableVersion): Promise<boolean> {
-    const isOf = ({ name }: Pick<ManifestFile, 'name'>) => name.startsWith(dataPrefix(run));
+  async needs(run: string, { files, kept }: TableVersion): Promise<boolean> {
+    const isOf = ({ name }: Pick<ManifestFile, 'name'>) => storedKeyOf(name).startsWith(dataPrefix(run));
     if (files.some(isOf)) return true;
-    for (const each of kept) if (each.run === run || (await this.manifest(each)).manifest.files.some(isOf)) return true;
+    for (const each of kept) if (each.run === run || (await this.manifest(each)).manifest?.files.some(isOf)) return true;
     return false;
   }
 
@@ -206,9 +207,41 @@ export class StoreTable implements LakeTable {
     }
     for await (const { key } of this.objects.list('')) {
       // What a first run left that was killed.
-      if (key.startsWith(ownFolder) || /^data\/[\w-]+\/(?:.*\/)?part-\d{5}\.parquet(?:\.stored)?$|^metadata\/[^/]+\.avro$/.test(key))
-        continue;
+      if (isOfRun(key)) continue;
       throw new SinkError('E_SINK_FOREIGN', `${this.path} has ${key}, which is not part of it; choose another path, or move that away`);
     }
   }
 }
+
+export function notATable(path: string): SinkError {
+  return new SinkError('E_SINK_FOREIGN', `${path} is not a leadstream table: no run has committed there`);
+}
+
+/** Returns the intents of all runs that have not removed theirs. */
+export async function intentsIn(objects: ObjectStore): Promise<readonly Intent[]> {
+  const found: Intent[] = [];
+  for await (const { key } of objects.list(intentsFolder)) {
+    const { data } = intent().safeParse(jsonIn((await objects.read(key))?.bytes.toString('utf8') ?? ''));
+    if (data && intentKey(data.run) === key) found.push(data);
+  }
+  return found;
+}
+
+/** Returns the runs that have a manifest, whatever its content. */
+export async function storedRuns(objects: ObjectStore): Promise<readonly string[]> {
+  const keys = await keysBelow(objects, [runsFolder]);
+  return keys.filter((key) => key.endsWith('.json')).map((key) => key.slice(runsFolder.length, -'.json'.length));
+}
+
+/** Whether a key is one that runs give to their objects. */
+function isOfRun(key: string): boolean {
+  return key.startsWith(ownFolder) || /^data\/[\w-]+\/(?:.*\/)?part-\d{5,}\.parquet(?:\.stored)?$|^metadata\/[^/]+\.avro$/.test(key);
+}
+
+/** Returns the names of the files in some manifests that others do not name. */
+export function namedOnlyIn(dropped: readonly Files[], others: readonly Files[]): readonly string[] {
+  const stay = new Set(others.flatMap(({ files }) => files.map(({ name }) => name)));
+  return dropped.flatMap(({ files }) => files.flatMap(({ name }) => (stay.has(name) ? [] : [name])));
+}
+
+type Files = Pick<Manifest, 'files'>;

@@ -6,14 +6,15 @@ import { amount, amountOf, defined, SinkError } from '../core/index.js';
 import { checkUsage, filledText, object } from '../options/index.js';
 import { contentFault, footerOf, type Expected } from '../parquet/index.js';
 import { ScratchFolder, sha256File, sha256Text, Stores } from '../store/index.js';
-import { byPlace, storesOption, type TableAccess, tableAt } from './formats.js';
+import { storesOption, type TableAccess, tableAt } from './formats.js';
 import { withLive } from './landing.js';
-import { withCopy } from './store-run.js';
-import { keysKey, type StoreTable } from './store-table.js';
+import { entriesBelow } from './link.js';
+import { successName } from './link-format.js';
+import { readingObject } from './store-run.js';
+import { keysKey, notATable, type StoreTable } from './store-table.js';
 import { RunLog, type Evidence } from './run-log.js';
-import { bookedRows, fileColumns, folderOf, manifestIn, type Manifest, type ManifestFile, sumOf } from './manifest.js';
+import { bookedRows, fileColumns, folderOf, manifestIn, type Manifest, type ManifestFile, storedKeyOf, sumOf } from './manifest.js';
 import { encoded } from './partitions.js';
-import { entriesBelow, keptEnding, notATable, successName, type Table } from './table.js';
 
 /** What was checked, and every difference between a table and its manifest, a sentence each. */
 export interface Verification {
@@ -76,11 +77,8 @@ export async function verifyTable(path: string, options: VerifyOptions = {}): Pr
     ...(isUnchanged === false ? [`the manifest of run ${looked.run} is not the one that the run committed (SHA-256)`] : []),
     ...[older, logged?.difference].filter((each) => each !== undefined),
     ...sumDifferences(manifest),
-    ...(await byPlace(
-      table,
-      (linked) => linkedDifferences(linked, manifest, kept.includes(looked) ? keptEnding : ''),
-      (stored) => storedDifferences(stored, manifest, options.scratch),
-    )),
+    ...(await viewDifferences(table, manifest, !kept.includes(looked))),
+    ...(await storedDifferences(table, manifest, options.scratch)),
   ];
   // If the run was replaced in the meantime, its differences do not count.
   if (run === undefined && differences.length > 0 && (await table.version()).current?.run !== looked.run) return verifyTable(path, options);
@@ -93,53 +91,66 @@ async function verifyCopy(folder: string, path: string): Promise<Verification> {
   // A copy is wherever someone put it, possibly through a link.
   const manifest = await readFile(path, 'utf8').then(manifestIn, () => undefined);
   if (!manifest) throw new SinkError('E_SINK_RUN', `${path} is not a readable manifest`);
-  const differences = [...sumDifferences(manifest), ...(await compare(await realpath(folder).catch(() => folder), manifest, ''))];
+  const differences = [...sumDifferences(manifest), ...(await compare(await realpath(folder).catch(() => folder), manifest))];
   return { ...summaryOf(manifest), evidence: 'none', differences };
 }
 
-async function linkedDifferences(table: Table, manifest: Manifest, ending: string): Promise<readonly string[]> {
-  const { run_id: run, keys, rows } = manifest;
-  return [
-    ...(await linkedFolder(table.runsFolder)),
-    ...(await linkedFolder(table.folder(run))),
-    ...(await compare(table.folder(run), manifest, ending)),
-    ...(keys ? await keyDifferences(table.keysPath(run), keys, rows) : []),
-  ];
+/** Compares what readers of this machine see, which kept runs do not have. */
+async function viewDifferences({ linked, objects }: StoreTable, manifest: Manifest, isShown: boolean): Promise<readonly string[]> {
+  if (!linked || !isShown) return [];
+  const view = linked.view(manifest.run_id);
+  return [...(await linkedFolder(objects.root)), ...(await linkedFolder(view)), ...(await compare(view, manifest))];
 }
 
 /** Objects that the version does not name are no difference: readers do not see them. */
 async function storedDifferences(table: StoreTable, manifest: Manifest, folder = tmpdir()): Promise<readonly string[]> {
+  const { linked, objects } = table;
+  const { run_id: run, keys } = manifest;
   const differences: string[] = [];
-  const sizes = await table.sizes(manifest.files);
-  const scratch = await ScratchFolder.open(join(folder, `leadstream-${process.getuid?.() ?? ''}`));
+  const sizes = linked ? undefined : await table.sizes(manifest.files);
+  const scratch = linked ? undefined : await ScratchFolder.open(join(folder, `leadstream-${process.getuid?.() ?? ''}`));
   try {
     for (const file of manifest.files) {
-      if (!sizes.has(file.name)) differences.push(`${file.name} is missing`);
-      else differences.push(...(await withCopy(table, file.name, scratch, (path) => manifestDifferences(path, file, manifest))));
+      const { name } = file;
+      const path = await linked?.pathOf(name);
+      const isThere = path === undefined ? sizes?.has(name) : await isSame(path);
+      // What readers see has been compared.
+      if (linked && path !== undefined && (await isSame(path, join(linked.view(run), name)))) continue;
+      if (!isThere) differences.push(`${storedKeyOf(name)} is missing`);
+      else differences.push(...(await readingObject(table, name, scratch, (copy) => manifestDifferences(copy, file, manifest))));
     }
   } finally {
-    await scratch.remove();
+    await scratch?.remove();
   }
-  const { keys } = manifest;
-  const found = keys && (await table.objects.read(keysKey(manifest.run_id)))?.bytes;
-  if (keys && (keys.rows !== manifest.rows || !found || sha256Text(found) !== keys.sha256))
-    differences.push('the key index is missing, or differs from the manifest');
+  if (!keys) return differences;
+  const digest = linked
+    ? await sha256File(await linked.pathOf(keysKey(run))).catch(() => undefined)
+    : sha256Text((await objects.read(keysKey(run)))?.bytes ?? '');
+  if (keys.rows !== manifest.rows)
+    differences.push(`the key index has ${amountOf(keys.rows, 'row')}, but the table has ${amount(manifest.rows)}`);
+  else if (digest !== keys.sha256) differences.push('the key index is missing, or differs from the manifest (SHA-256)');
   return differences;
+}
+
+/** Whether two names are those of one regular file. */
+async function isSame(one: string, other = one): Promise<boolean> {
+  const [a, b] = [await lstat(one).catch(() => undefined), await lstat(other).catch(() => undefined)];
+  return a?.isFile() === true && a.ino === b?.ino && a.dev === b.dev;
 }
 
 function summaryOf({ run_id: run, rows, bytes, files }: Manifest) {
   return { run, files: files.length, rows, bytes };
 }
 
-/** @param ending Ending of the names of data files. */
-async function compare(folder: string, manifest: Manifest, ending: string): Promise<readonly string[]> {
+/** Compares files under the names that readers see. */
+async function compare(folder: string, manifest: Manifest): Promise<readonly string[]> {
   const below = await entriesBelow(folder);
   const entries = new Map(below.map((entry) => [join(entry.parentPath, entry.name).slice(folder.length + 1), kindOf(entry)]));
-  const differences = [...unlisted(entries, manifest, ending), ...(await oneFileTwice(folder, manifest, ending))];
+  const differences = [...unlisted(entries, manifest), ...(await oneFileTwice(folder, manifest))];
   for (const file of manifest.files) {
     // A file behind a link is somewhere else.
-    if (entries.get(file.name + ending) !== 'file') differences.push(`${file.name} is missing`);
-    else differences.push(...(await manifestDifferences(join(folder, file.name + ending), file, manifest)));
+    if (entries.get(file.name) !== 'file') differences.push(`${file.name} is missing`);
+    else differences.push(...(await manifestDifferences(join(folder, file.name), file, manifest)));
   }
   if (manifest.success_file) {
     const size = entries.get(successName) === 'file' ? (await stat(join(folder, successName))).size : undefined;
@@ -158,10 +169,10 @@ function kindOf(entry: Dirent): Kind {
 }
 
 /** Finds entries that readers may take for part of the table; which names count differs between readers. */
-function unlisted(entries: ReadonlyMap<string, Kind>, { files, success_file: success }: Manifest, ending: string): readonly string[] {
+function unlisted(entries: ReadonlyMap<string, Kind>, { files, success_file: success }: Manifest): readonly string[] {
   const known = new Map<string, Kind>(success ? [[successName, 'file']] : []);
   for (const { name } of files) {
-    known.set(name + ending, 'file');
+    known.set(name, 'file');
     for (let above = dirname(name); above !== '.'; above = dirname(above)) known.set(above, 'folder');
   }
   const others = [...entries].filter(([name, kind]) => known.get(name) !== kind);
@@ -178,11 +189,11 @@ async function linkedFolder(folder: string): Promise<readonly string[]> {
 }
 
 /** Finds two names of one file, which readers take for two files. */
-async function oneFileTwice(folder: string, { files }: Manifest, ending: string): Promise<readonly string[]> {
+async function oneFileTwice(folder: string, { files }: Manifest): Promise<readonly string[]> {
   const seen = new Map<string, string>();
   const differences: string[] = [];
   for (const { name } of files) {
-    const found = await stat(join(folder, name + ending)).catch(() => undefined);
+    const found = await stat(join(folder, name)).catch(() => undefined);
     if (!found) continue;
     const file = `${found.dev} ${found.ino}`;
     const other = seen.get(file);
@@ -223,12 +234,6 @@ function bookDifferences({ books, output, run }: Manifest): readonly string[] {
   if (booked.written === run.written && booked.unchanged === run.unchanged) return [];
   const said = `books has ${amountOf(booked.written, 'row')} written and ${amount(booked.unchanged)} unchanged`;
   return [`${said}, but run has ${amount(run.written)} and ${amount(run.unchanged)}`];
-}
-
-async function keyDifferences(path: string, { bytes, sha256, rows: keys }: NonNullable<Manifest['keys']>, rows: number) {
-  if (keys !== rows) return [`the key index has ${amountOf(keys, 'row')}, but the table has ${amount(rows)}`];
-  if ((await stat(path).catch(() => undefined))?.size !== bytes) return ['the key index is missing, or its size differs from the manifest'];
-  return (await sha256File(path)) === sha256 ? [] : ['the contents of the key index differ from the manifest (SHA-256)'];
 }
 
 async function footerDifferences(path: string, file: ManifestFile, manifest: Manifest): Promise<readonly string[]> {

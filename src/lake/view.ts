@@ -4,7 +4,7 @@ import { attempt, commitUnlogged, inTurn, isRemote, linked, makeFolders, objects
 import { removeFile, removeFolders, syncFolder, temporaryName } from '../store/index.js';
 import { dataFileName, folderOf } from './manifest.js';
 import { type Pointer, PointerFormat, type PointerState, runsOf, viewName } from './pointer.js';
-import { entriesBelow, Table } from './table.js';
+import { entriesBelow, TableLink } from './link.js';
 
 /**
  * Shows what a pointer says to readers of this machine: the link `night/current` leads to `night/.current.runs/NAME`, with hard links of all files, such as
@@ -14,19 +14,19 @@ import { entriesBelow, Table } from './table.js';
  */
 export async function show(pointer: Pointer): Promise<void> {
   if (isRemote(pointer.path)) return;
-  const link = new Table(join(pointer.path, viewName));
+  const link = new TableLink(join(pointer.path, viewName));
   await inTurn(link.path, 'show', async () => {
-    await link.published();
+    await link.safeTarget();
     const state = await pointer.read();
     if (state === undefined || state.content.current.id === 0) return;
     const { current, kept } = state.content;
     // An older pointer that somebody restored counts on from there, but runs are never the same.
     const nameOf = ({ id, tables }: typeof current) => `${id}-${runsOf(tables).at(-1)}`;
-    const folder = link.folder(nameOf(current));
+    const folder = link.view(nameOf(current));
     await attempt('E_SINK_WRITE', `cannot create ${folder}`, () => create(folder, pointer, state));
-    await commitUnlogged({ outputs: [link.path], actions: [await link.linkTo(nameOf(current))] });
+    await commitUnlogged({ outputs: [link.path], actions: [await link.to(nameOf(current))] });
     const stay = [current, ...kept].map(nameOf);
-    for (const name of await readdir(link.runsFolder)) if (isView.test(name) && !stay.includes(name)) await remove(link.folder(name));
+    for (const name of await readdir(link.folder)) if (isView.test(name) && !stay.includes(name)) await remove(link.view(name));
   });
 }
 

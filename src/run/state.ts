@@ -4,13 +4,13 @@ import type { z } from 'zod';
 import { LeadstreamError, newRunId, reasonOf, schema, warnProcess } from '../core/index.js';
 import {
   isInCatalog,
-  type Landing,
   prepareCompaction,
   pointerOfSeveral,
   storesOption,
   rollBack,
   rollBackAll,
   RunLog,
+  type StoreRun,
   tableAt,
   type Evidence,
   type TableAccess,
@@ -168,7 +168,7 @@ async function changed(verb: 'rollback' | 'compact', path: string, options: Roll
   const lock = await lockOutputs(places, { runId, stores });
   try {
     await recoverCommits(redoLog, { runId, held: [place], only: ({ outputs }) => outputs.includes(place), settle: state.settle });
-    const commit = async (actions: readonly Action[], landing?: Landing) => {
+    const commit = async (actions: readonly Action[], landing?: StoreRun) => {
       let isFinal = false;
       const log = { folder: redoLog, runId, pipeline: verb, logged: () => void (isFinal = true) };
       const nonFatal = (failure: unknown) => warnProcess({ code: 'W_SINK_TIDY', message: `${verb}: cleanup failed: ${reasonOf(failure)}` });

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { isOnceOf, SinkError, type Column, stoppedBy, type OutputColumn } from '../core/index.js';
-import { type Landing, RestCatalog, openLanding, OpenedRun, runDateColumn, sharedFormat, storeTable, Table } from '../lake/index.js';
+import { RestCatalog, OpenedRun, runDateColumn, sharedFormat, storeTable, StoreRun, linkedTable } from '../lake/index.js';
 import { dayTemplate, isRemote } from '../store/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
@@ -15,8 +15,8 @@ import { Batch, RecordBatch } from '../vector/index.js';
 export type ParquetOptions = z.input<ReturnType<typeof config>>;
 
 /**
- * Writes rows to a table of Parquet files. `lake/leads` becomes a link to `lake/.leads.runs/<run>/`; readers
- * see the earlier run until the link is replaced, in one step.
+ * Writes rows to a table of Parquet files. `lake/leads` becomes a link to `lake/.leads.runs/<run>/`, where the files have second names;
+ * readers see the earlier run until the link is replaced, in one step.
  *
  * Flags become BOOLEAN, whole numbers INT64, decimals DOUBLE, instants TIMESTAMP (microseconds, UTC), days DATE, texts UTF8; every column may be null.
  *
@@ -81,7 +81,7 @@ export const parquetSink = builtInSink({
   },
 });
 
-async function landingOf(options: ParquetConfig, context: SinkContext): Promise<Landing> {
+async function landingOf(options: ParquetConfig, context: SinkContext): Promise<StoreRun> {
   const { table: kind } = options;
   const catalog = options.catalog && new RestCatalog({ ...options.catalog, signal: context.signal });
   const path = catalog ? await catalog.location() : outputAt(options.path ?? '', outputPlaceOf(context));
@@ -97,8 +97,8 @@ async function landingOf(options: ParquetConfig, context: SinkContext): Promise<
     throw new SinkError('E_SINK_FOREIGN', `${path} is published together with others; set publish: together, or choose another path`);
   await catalog?.noteAt(objects);
   const isLinked = kind === 'plain' && !context.participant && !isRemote(path);
-  const table = isLinked ? new Table(path) : storeTable(objects, kind, catalog, context.participant);
-  return openLanding(table, options, context, context.scratch ?? scratchFolder());
+  const table = isLinked ? linkedTable(path) : storeTable(objects, kind, catalog, context.participant);
+  return StoreRun.open(table, options, context, context.scratch ?? scratchFolder());
 }
 
 /** Returns the fields that identify a row. @throws {SinkError} `E_SINK_KEY` if one does not reach the sink. */

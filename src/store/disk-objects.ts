@@ -23,7 +23,7 @@ export class DiskObjects implements ObjectStore {
   ) {}
 
   async read(key: string) {
-    const path = await this.#pathOf(key);
+    const path = await this.pathOf(key);
     const bytes = await attempt('E_SINK_WRITE', `cannot read ${path}`, () => readRegular(path).catch(unlessMissing(undefined)));
     return bytes && { bytes, version: await sha256Of(bytes) };
   }
@@ -40,7 +40,7 @@ export class DiskObjects implements ObjectStore {
   }
 
   async replace(key: string, body: ObjectBody, version: string): Promise<string> {
-    const path = await this.#pathOf(key);
+    const path = await this.pathOf(key);
     return inTurn(path, 'replace', async () => {
       if ((await this.read(key))?.version !== version) throw lostTo(path);
       return this.#write(key, body, rename);
@@ -58,7 +58,7 @@ export class DiskObjects implements ObjectStore {
   }
 
   async download(key: string, path: string): Promise<void> {
-    const from = await this.#pathOf(key);
+    const from = await this.pathOf(key);
     await attempt('E_SINK_WRITE', `cannot copy ${from}`, () => copyFile(from, path));
   }
 
@@ -72,7 +72,7 @@ export class DiskObjects implements ObjectStore {
 
   async remove(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
-      const path = await this.#pathOf(key);
+      const path = await this.pathOf(key);
       await attempt('E_SINK_WRITE', `cannot remove ${path}`, () => removeFile(path));
     }
   }
@@ -81,9 +81,18 @@ export class DiskObjects implements ObjectStore {
     for (const path of await this.#filesBelow(prefix)) if (draftEnding.test(path)) await removeFile(path);
   }
 
+  /** Returns the path of an object. @throws {SinkError} `E_SINK_FOREIGN` for a link in the way. */
+  async pathOf(key: string): Promise<string> {
+    const path = join(this.root, key);
+    if (path !== this.root && !path.startsWith(join(this.root, sep)))
+      throw new SinkError('E_SINK_FOREIGN', `${key} leads out of ${this.root}`);
+    await refuseLinks(this.root, dirname(path));
+    return path;
+  }
+
   /** Sorted paths. */
   async #filesBelow(prefix: string): Promise<readonly string[]> {
-    const folder = await this.#pathOf(dirname(`${prefix}.`));
+    const folder = await this.pathOf(dirname(`${prefix}.`));
     const entries = await attempt('E_SINK_WRITE', `cannot list ${folder}`, () =>
       readdir(folder, { recursive: true, withFileTypes: true }).catch(unlessMissing([])),
     );
@@ -93,7 +102,7 @@ export class DiskObjects implements ObjectStore {
 
   /** Writes a draft, and has it placed. @returns Its digest. */
   async #write(key: string, body: ObjectBody, place: (draft: string, path: string) => Promise<void>): Promise<string> {
-    const path = await this.#pathOf(key);
+    const path = await this.pathOf(key);
     const mode = this.mode ?? (await this.#modeOf(path));
     await makeFolders(dirname(path), this.root, mode);
     const draft = temporaryName(path);
@@ -119,14 +128,6 @@ export class DiskObjects implements ObjectStore {
     const missing = unlessMissing(undefined);
     const found = (await stat(path).catch(missing)) ?? (await stat(join(this.root, ownFolder)).catch(missing));
     return (found?.mode ?? 0o600) & 0o666;
-  }
-
-  async #pathOf(key: string): Promise<string> {
-    const path = join(this.root, key);
-    if (path !== this.root && !path.startsWith(join(this.root, sep)))
-      throw new SinkError('E_SINK_FOREIGN', `${key} leads out of ${this.root}`);
-    await refuseLinks(this.root, dirname(path));
-    return path;
   }
 }
 

@@ -145,10 +145,16 @@ export async function removeTemporaries(folder: string, isOurs: (name: string) =
  *
  * @param own Folder below which all folders are leadstream's own, and links are not followed.
  * @param permissions Of the files there; folders below `own` that are created get matching ones. Default: by the umask.
+ * @param changed Called with each folder that has a new name. Default: makes it durable.
  * @returns The folders that this call created, outermost first; `removeFolders` removes them again.
  * @throws {SinkError} `E_SINK_PATH`, or `E_SINK_FOREIGN` for a link below `own`.
  */
-export async function makeFolders(path: string, own?: string, permissions?: number): Promise<readonly string[]> {
+export async function makeFolders(
+  path: string,
+  own?: string,
+  permissions?: number,
+  changed: (folder: string) => unknown = syncFolder,
+): Promise<readonly string[]> {
   if (own !== undefined) await refuseLinks(own, path);
   const made: string[] = [];
   // One by one: Node's recursive mkdir never returns if the system answers ENOENT for every name, as /proc does.
@@ -157,7 +163,7 @@ export async function makeFolders(path: string, own?: string, permissions?: numb
       if ((await isFolder(folder)) || !(await attempt('E_SINK_PATH', `cannot create the folder ${folder}`, () => make(folder)))) continue;
       made.push(folder);
       if (permissions !== undefined && folder.startsWith(own ?? '')) await openTo(folder, permissions);
-      await syncFolder(dirname(folder));
+      await changed(dirname(folder));
     } catch (failure) {
       await removeFolders(made);
       throw failure;

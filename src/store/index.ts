@@ -7,6 +7,7 @@ export {
   type PreparedCommit,
   type RenameAction,
 } from './commit.js';
+export { DiskObjects } from './disk-objects.js';
 export * from './failure.js';
 export * from './files.js';
 export { inTurn, type RunLock, lockOutputs, lockOwn } from './lock.js';

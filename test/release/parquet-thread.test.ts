@@ -22,9 +22,9 @@ const prelude = `
     await writer.begin(columns);
     return writer;
   }
-  const filesOf = (path) => Object.fromEntries(readdirSync('.' + path + '.runs/run', { recursive: true })
+  const filesOf = (path) => Object.fromEntries(readdirSync('.' + path + '.runs/data/run', { recursive: true })
     .filter((name) => name.includes('part-')).sort()
-    .map((name) => [name, readFileSync('.' + path + '.runs/run/' + name).toString('base64')]));
+    .map((name) => [name, readFileSync('.' + path + '.runs/data/run/' + name).toString('base64')]));
   const tell = (value) => console.log(JSON.stringify(value));
 `;
 

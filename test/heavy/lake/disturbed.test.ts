@@ -98,8 +98,8 @@ class Disturbed {
     for (const run of current ? [current, ...kept] : []) {
       const { manifest, isUnchanged } = await table.manifest(run);
       if (!isUnchanged) named.add(`the manifest of ${run.run} as it was`);
-      for (const { name } of manifest.files) named.add(name);
-      if (manifest.keys) named.add(`_leadstream/runs/${run.run}.keys.bin`);
+      for (const { name } of manifest?.files ?? []) named.add(name);
+      if (manifest?.keys) named.add(`_leadstream/runs/${run.run}.keys.bin`);
     }
     // Manifests of Iceberg stay as long as the current version has their files, whichever run wrote them.
     const listed = kind === 'iceberg' ? inspect(state, { depth: null, maxArrayLength: null }) : '';

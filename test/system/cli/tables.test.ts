@@ -18,7 +18,7 @@ async function lake(): Promise<{ cwd: string; url: string; runs: readonly string
 
 /** Folders of runs, the oldest first. */
 async function runsIn(cwd: string): Promise<readonly string[]> {
-  return (await readdir(join(cwd, 'lake/.users.runs'))).filter((name) => !name.includes('.')).sort();
+  return (await readdir(join(cwd, 'lake/.users.runs/data'))).sort();
 }
 
 describe('verify', () => {
@@ -41,7 +41,7 @@ describe('verify', () => {
   test('takes a copy of the folder with its manifest', async () => {
     const { cwd, runs } = await lake();
     await cp(join(cwd, 'lake/users'), join(cwd, 'copy'), { recursive: true, dereference: true });
-    await cp(join(cwd, `lake/.users.runs/${runs[1]}.manifest.json`), join(cwd, 'copy.json'));
+    await cp(join(cwd, `lake/.users.runs/_leadstream/runs/${runs[1]}.json`), join(cwd, 'copy.json'));
     const { code, stderr } = await cli(['verify', 'copy', '--manifest', 'copy.json'], { cwd });
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('the manifest could not be checked') });
     const refused = await cli(['verify', 'copy'], { cwd });

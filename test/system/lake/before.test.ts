@@ -34,8 +34,8 @@ const idsIn = async (base: string): Promise<readonly unknown[]> =>
 
 /** The path of the first part of a run. */
 async function partOf(base: string, runId: string): Promise<string> {
-  const folder = join(base, '.t.runs', runId);
-  const [name = ''] = (await filesBelow(folder)).filter((one) => one.includes('.parquet'));
+  const folder = join(base, '.t.runs/data', runId);
+  const [name = ''] = (await filesBelow(folder)).filter((one) => one.endsWith('.stored'));
   return join(folder, name);
 }
 
@@ -114,9 +114,11 @@ describe.each<Partial<ParquetOptions>>([...keeping, {}])(
 
 test('a folder of runs in which no run was published is that of a new table', async () => {
   const base = await temporaryFolder();
-  await mkdir(join(base, '.t.runs/run-0'), { recursive: true });
+  for (const folder of ['data/run-0', '_leadstream/intents']) await mkdir(join(base, '.t.runs', folder), { recursive: true });
+  await writeFile(join(base, '.t.runs/data/run-0/part-00000.parquet.stored'), 'cut');
+  await writeFile(join(base, '.t.runs/_leadstream/intents/run-0.json'), '{"version":1,"run":"run-0","base":-1,"started_at":""}');
   await run(base, 'run-1', { mode: 'append' }, rowsOf('20240101', 'a'));
-  expect(await readdir(join(base, '.t.runs'))).not.toContain('run-0');
+  expect(await readdir(join(base, '.t.runs/data'))).toEqual(['run-1']);
 });
 
 describe.each(keeping)('a table that is not what its run wrote, with %j', (options) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Row } from '../../../src/core/index.js';
 import { sha256File } from '../../../src/store/index.js';
 import { engineNames } from '../../../src/parquet/index.js';
@@ -40,7 +40,7 @@ async function vouch(base: string, before: string, now: string): Promise<void> {
 
 /** The key index of the published run. */
 async function keysOf(base: string): Promise<string> {
-  return `${await realpath(join(base, 't'))}.keys.bin`;
+  return join(base, '.t.runs/_leadstream/runs', `${basename(await realpath(join(base, 't')))}.keys.bin`);
 }
 
 const rowsOf = (day: string, ...ids: string[]): Row[] => ids.map((id, index) => ({ id, day, n: String(index) }));
@@ -93,7 +93,7 @@ describe('mode: replace_partitions', () => {
     for (let day = 1; day <= 9; day += 1) await run(folder, options, rowsOf(`2024010${day}`, `id-${day}`));
     expect(await tableIn(folder)).toHaveLength(9);
     expect(await tableRuns(join(folder, 't'))).toHaveLength(2);
-    expect(await readdir(join(folder, '.t.runs'))).toHaveLength(4);
+    expect(await readdir(join(folder, '.t.runs/_leadstream/runs'))).toHaveLength(2);
   });
 
   test('refuses another partitioning, another type and a column that is gone', async () => {

@@ -243,7 +243,8 @@ describe('a run of a partitioned table that is not published', () => {
     await killed.begin(columns);
     await killed.write(pageOf(1, [{ id: '1', state: 'CA', n: '1' }]));
     await write(folder, {}, [{ id: '1', state: 'NY', n: '1' }]);
-    expect((await readdir(join(folder, '.t.runs'))).sort()).toEqual(['run-1', 'run-1.manifest.json']);
+    expect(await readdir(join(folder, '.t.runs/data'))).toEqual(['run-1']);
+    expect((await readdir(join(folder, '.t.runs'))).sort()).toEqual(['_leadstream', 'data', 'run-1']);
     await killed.abort();
   });
 });
@@ -303,7 +304,7 @@ describe('files', () => {
     expect(await mode('.t.runs')).toBe('755');
     expect(await mode('t/state=CA')).toBe('755');
     expect(await mode('t/state=CA/part-00000-run-1.parquet')).toBe('644');
-    expect(await mode('.t.runs/run-1.manifest.json')).toBe('644');
+    expect(await mode('.t.runs/_leadstream/runs/run-1.json')).toBe('644');
   });
 });
 

@@ -1,14 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { cp, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { commitUnlogged, sha256File } from '../../../src/store/index.js';
 import { actionIn } from '../../../src/store/commit.js';
 import { rollbackTable } from '../../../src/run/index.js';
 import { parquet } from '../../../src/sinks/index.js';
-import { tableRuns } from '../../../src/lake/index.js';
+import { parquetSink } from '../../../src/sinks/parquet.js';
+import { tableRuns, verifyTable } from '../../../src/lake/index.js';
 import { publishedManifest } from '../../support/parquet-files.js';
 import { pageOf } from '../../support/pages.js';
-import { column, commitOf, recording, writeAll } from '../../support/sinks.js';
+import { column, commitOf, elsewhere, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
@@ -43,13 +44,17 @@ describe('a table', () => {
       'lake',
       'lake/.t.lock',
       'lake/.t.runs',
-      'lake/.t.runs/run-1',
-      'lake/.t.runs/run-1/part-00000-run-1.parquet.partial',
+      'lake/.t.runs/_leadstream',
+      'lake/.t.runs/_leadstream/intents',
+      'lake/.t.runs/_leadstream/intents/run-1.json',
+      'lake/.t.runs/data',
+      'lake/.t.runs/data/run-1',
+      'lake/.t.runs/data/run-1/part-00000.parquet.stored',
     ]);
     await writer.abort();
   });
 
-  test('renames data files, then _SUCCESS if asked for and the manifest, then puts the link, then expires the earlier run', async () => {
+  test('renames the links of its view, then _SUCCESS if asked for, then puts the link, then expires the earlier run', async () => {
     const folder = await temporaryFolder();
     await run(folder, 'run-1');
     const writer = await parquet({ path: 'lake/t', success_file: true }, recording(folder, 'run-2'));
@@ -58,7 +63,6 @@ describe('a table', () => {
     expect(actions.map((action) => actionIn(action)?.destination.slice(folder.length + 1))).toEqual([
       'lake/.t.runs/run-2/part-00000-run-2.parquet',
       'lake/.t.runs/run-2/_SUCCESS',
-      'lake/.t.runs/run-2.manifest.json',
       'lake/t',
       'lake/.t.runs/run-1/part-00000-run-1.parquet.kept',
     ]);
@@ -91,11 +95,17 @@ describe('a table', () => {
     const folder = await temporaryFolder();
     for (const id of ['run-1', 'run-2', 'run-3']) await run(folder, id);
     expect(await filesBelow(join(folder, 'lake/.t.runs'))).toEqual([
-      'run-2',
-      'run-2.manifest.json',
-      'run-2/part-00000-run-2.parquet.kept',
+      '_leadstream',
+      '_leadstream/intents',
+      '_leadstream/runs',
+      '_leadstream/runs/run-2.json',
+      '_leadstream/runs/run-3.json',
+      'data',
+      'data/run-2',
+      'data/run-2/part-00000.parquet.stored',
+      'data/run-3',
+      'data/run-3/part-00000.parquet.stored',
       'run-3',
-      'run-3.manifest.json',
       'run-3/part-00000-run-3.parquet',
     ]);
   });
@@ -111,11 +121,11 @@ describe('a table', () => {
     expect(await readdir(join(folder, 'lake/.t.runs/mine'))).toEqual(['x.parquet']);
   });
 
-  test.each(['', 'k=/../'])('does not follow a manifest that names files elsewhere: %s', async (through) => {
+  test.each(['', 'k=/../', 'x/'])('does not follow a manifest that names files elsewhere: %s', async (through) => {
     const folder = await temporaryFolder();
     await run(folder, 'run-1');
     await writeFile(join(folder, 'precious.parquet'), '');
-    const path = join(folder, 'lake/.t.runs/run-1.manifest.json');
+    const path = join(folder, 'lake/.t.runs/_leadstream/runs/run-1.json');
     await writeFile(path, (await readFile(path, 'utf8')).replace('part-00000-run-1.parquet', `${through}../../../precious.parquet`));
     await expect(run(folder, 'run-2')).rejects.toMatchObject({
       code: 'E_SINK_FOREIGN',
@@ -192,25 +202,73 @@ describe('a table', () => {
     expect(await readFile(join(folder, 't/_SUCCESS'), 'utf8')).toBe('');
   });
 
-  test('removes what stands beside dead runs, and nothing of others', async () => {
+  test('removes what dead runs left, and nothing of others', async () => {
     const folder = await temporaryFolder();
+    const root = join(folder, 'lake/.t.runs');
     await run(folder, 'run-1');
-    const dead = ['run-0.manifest.json.partial', 'run-0.keys.bin', 'run-0.keys.bin.partial'];
-    const others = ['notes.txt', 'run-0.manifest.json.mine', 'x y.link'];
-    for (const name of [...dead, ...others]) await writeFile(join(folder, 'lake/.t.runs', name), '');
-    await symlink('.t.runs/run-0', join(folder, 'lake/.t.runs/run-0.link'));
+    const dead = ['run-0.json', 'run-0.keys.bin'].map((name) => `_leadstream/runs/${name}`);
+    dead.push('data/run-0/k=1/part-00000.parquet.stored', 'data/run-1/part-00000.parquet.stored.partial');
+    dead.push('run-0/k=1/part-00000-run-0.parquet.partial', 'run-0/part-00000-run-1.parquet', 'run-0/_SUCCESS.partial');
+    const others = [
+      'notes.txt',
+      'run-0.json.mine',
+      'x y.link',
+      'data/run-0/notes.txt',
+      'run-0/notes.txt',
+      'data/run-00/part-00000.parquet.stored',
+    ];
+    for (const name of [...dead, ...others]) {
+      await mkdir(dirname(join(root, name)), { recursive: true });
+      await writeFile(join(root, name), '');
+    }
+    await symlink('.t.runs/run-0', join(root, 'run-0.link'));
+    await writeFile(join(root, '_leadstream/intents/run-0.json'), '{"version":1,"run":"run-0","base":0,"started_at":""}');
     await run(folder, 'run-2');
-    expect((await readdir(join(folder, 'lake/.t.runs'))).sort()).toEqual(
-      ['run-1', 'run-1.manifest.json', 'run-2', 'run-2.manifest.json', ...others].sort(),
+    const found = await filesBelow(root);
+    expect(found.filter((name) => name.includes('run-0'))).toEqual(
+      ['data/run-0', 'data/run-00', 'run-0', ...others.filter((name) => name.includes('run-0'))].sort(),
     );
+    for (const name of others) expect(found).toContain(name);
+    expect(found.filter((name) => name.endsWith('.partial'))).toEqual([]);
   });
 
-  test('leaves a dead run alone when it contains a name that is not ours', async () => {
+  test.each(['replace', 'append'] as const)('begins where the first run was killed before its commit, with %s', async (mode) => {
     const folder = await temporaryFolder();
-    await mkdir(join(folder, 'lake/.t.runs/run-0'), { recursive: true });
-    for (const name of ['part-00000-run-0.parquet.partial', 'notes.txt']) await writeFile(join(folder, 'lake/.t.runs/run-0', name), '');
+    const open = (id: string) => elsewhere(parquetSink, { path: 't', mode })({ ...recording(folder, id), key: ['uid'] });
+    const keyed = [column('uid', 'text', { source: 'uid' })];
+    const killed = await open('run-1');
+    await killed.begin(keyed);
+    await killed.write(pageOf(1, [{ uid: 'killed' }]));
+    await commitOf(await killed.prepare());
+    await writeAll(open('run-2'), keyed, [{ uid: 'run-2' }]);
+    expect(await rowsOf(join(folder, '**/*.parquet'))).toEqual([{ uid: 'run-2' }]);
+    expect((await filesBelow(folder)).filter((name) => name.includes('run-1'))).toEqual([]);
+  });
+
+  test('loses no file to the intent of a run that committed, as a backup may bring it back', async () => {
+    const folder = await temporaryFolder();
+    const context = (id: string) => ({ ...recording(folder, id), key: ['uid'] });
+    const append = (id: string) =>
+      writeAll(
+        parquet({ path: 'lake/t', mode: 'append', keep: 0 }, context(id)),
+        [column('uid', 'text', { source: 'uid' })],
+        [{ uid: id }],
+      );
+    for (const id of ['run-1', 'run-2', 'run-3']) await append(id);
+    for (const id of ['run-1', 'run-3'])
+      await writeFile(join(folder, `lake/.t.runs/_leadstream/intents/${id}.json`), `{"version":1,"run":"${id}","base":0,"started_at":""}`);
+    await append('run-4');
+    expect(await rowsOf(join(folder, 'lake/**/*.parquet'))).toEqual(['run-1', 'run-2', 'run-3', 'run-4'].map((uid) => ({ uid })));
+    expect((await verifyTable(join(folder, 'lake/t'))).differences).toEqual([]);
+  });
+
+  test('shows that a stored file is missing, which readers still see', async () => {
+    const folder = await temporaryFolder();
     await run(folder, 'run-1');
-    expect(await readdir(join(folder, 'lake/.t.runs/run-0'))).toHaveLength(2);
+    await rm(join(folder, 'lake/.t.runs/data/run-1/part-00000.parquet.stored'));
+    expect((await verifyTable(join(folder, 'lake/t'))).differences).toEqual(['data/run-1/part-00000.parquet.stored is missing']);
+    await run(folder, 'run-2');
+    expect((await verifyTable(join(folder, 'lake/t'))).differences).toEqual([]);
   });
 
   test('refuses a run id that was published before', async () => {
@@ -232,7 +290,7 @@ describe('a table', () => {
       await commitUnlogged({ outputs, actions: [action] });
       seen.push(await rowsOf(join(folder, 'lake/t/*.parquet')));
     }
-    expect(seen).toEqual(['run-1', 'run-1', 'run-2', 'run-2'].map((uid) => [{ uid }]));
+    expect(seen).toEqual(['run-1', 'run-2', 'run-2'].map((uid) => [{ uid }]));
   });
 
   test('fails when a byte of a data file changed between writing and reading back', async () => {
@@ -240,7 +298,7 @@ describe('a table', () => {
     const writer = await parquet({ path: 't', row_group_rows: 1 }, recording(folder));
     await writer.begin(columns);
     for (const uid of ['1', '2', '3']) await writer.write(pageOf(1, [{ uid }]));
-    const file = await open(join(folder, '.t.runs/run-1/part-00000-run-1.parquet.partial'), 'r+');
+    const file = await open(join(folder, '.t.runs/data/run-1/part-00000.parquet.stored'), 'r+');
     await file.write(Buffer.from('?'), 0, 1, 6);
     await file.close();
     await expect(writer.prepare()).rejects.toMatchObject({
@@ -255,7 +313,7 @@ describe('a table', () => {
     const writer = await parquet({ path: 't' }, recording(folder));
     await writer.begin(columns);
     await writer.write(pageOf(1, [{ uid: '1' }]));
-    const part = join(folder, '.t.runs/run-1/part-00000-run-1.parquet.partial');
+    const part = join(folder, '.t.runs/data/run-1/part-00000.parquet.stored');
     await rm(part);
     await writeFile(part, 'what another program wrote');
     await expect(writer.prepare()).rejects.toMatchObject({ code: 'E_SINK_VERIFY' });

@@ -20,8 +20,8 @@ async function table(more: Partial<ParquetOptions> = {}, runId = 'run-1', base?:
 
 const part = 'part-00000-run-1.parquet';
 const second = 'part-00001-run-1.parquet';
-const manifestIn = (path: string) => join(path, '../.t.runs/run-1.manifest.json');
-const keysIn = (path: string) => join(path, '../.t.runs/run-1.keys.bin');
+const manifestIn = (path: string) => join(path, '../.t.runs/_leadstream/runs/run-1.json');
+const keysIn = (path: string) => join(path, '../.t.runs/_leadstream/runs/run-1.keys.bin');
 
 describe('verifyTable', () => {
   test('finds nothing in a table that is as it was published', async () => {
@@ -33,8 +33,8 @@ describe('verifyTable', () => {
     ['a missing file', (path) => rm(join(path, part)), `${part} is missing`],
     ['a file that grew', (path) => appendFile(join(path, part), 'x'), ' bytes, but the manifest says '],
     ['a byte that flipped', (path) => flip(join(path, part)), `the contents of ${part} differ from the manifest (SHA-256)`],
-    ['a missing key index', (path) => rm(keysIn(path)), 'the key index is missing, or its size differs from the manifest'],
-    ['a damaged key index', (path) => flip(keysIn(path)), 'the contents of the key index differ from the manifest (SHA-256)'],
+    ['a missing key index', (path) => rm(keysIn(path)), 'the key index is missing, or differs from the manifest (SHA-256)'],
+    ['a damaged key index', (path) => flip(keysIn(path)), 'the key index is missing, or differs from the manifest (SHA-256)'],
     ['a sum that is wrong', (path) => edit(path, { rows: 21, keys: { rows: 21 } }), 'the manifest says 21 rows, but its files have 20'],
   ])('finds %s', async (_name, damage, difference) => {
     const path = await table();
@@ -172,10 +172,11 @@ describe('verifyTable with the log of runs', () => {
   async function forge(path: string): Promise<void> {
     const other = await temporaryFolder();
     await table({ row_group_rows: 20 }, 'run-1', other);
-    await rm(join(path, second));
-    await cp(join(other, 't', part), join(path, part));
-    await cp(join(other, '.t.runs/run-1.manifest.json'), manifestIn(path));
-    await cp(join(other, '.t.runs/run-1.keys.bin'), keysIn(path));
+    const stored = (base: string, index: number) => join(base, `.t.runs/data/run-1/part-0000${index}.parquet.stored`);
+    for (const name of [join(path, second), stored(dirname(path), 1)]) await rm(name);
+    for (const name of [join(path, part), stored(dirname(path), 0)]) await cp(join(other, 't', part), name);
+    await cp(join(other, '.t.runs/_leadstream/runs/run-1.json'), manifestIn(path));
+    await cp(join(other, '.t.runs/_leadstream/runs/run-1.keys.bin'), keysIn(path));
   }
 
   test('tells by what the manifest was found to be right', async () => {
@@ -257,7 +258,8 @@ test.each([
   const folder = await temporaryFolder();
   for (let run = 1; run <= 6; run += 1)
     await writeAll(parquet({ path: 't', keep }, recording(folder, `run-${run}`)), columns, [{ uid: String(run), state: '' }]);
-  expect((await readdir(join(folder, '.t.runs'))).filter((name) => !name.includes('.'))).toHaveLength(left);
+  expect(await readdir(join(folder, '.t.runs/data'))).toHaveLength(left);
+  expect(await readdir(join(folder, '.t.runs'))).toEqual(['_leadstream', 'data', 'run-6']);
 });
 
 async function flip(path: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { appendFile, chmod, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { LinkAction, RenameAction } from '../../../src/store/index.js';
 import { recoverRuns, runPipeline } from '../../../src/run/index.js';
 import { cli } from '../../support/cli.js';
@@ -160,13 +160,15 @@ describe('a run', () => {
   });
 
   test.each([
-    ['takes nothing over', 'mode: append', { code: 'E_SINK_FOREIGN' }],
-    ['expires and removes nothing', 'keep: 0', undefined],
-  ])('%s through a link in the place of a partition', async (_what, more, refusal) => {
+    ['takes nothing over', 'mode: append', 'data/', { code: 'E_SINK_FOREIGN' }],
+    ['removes nothing', 'keep: 0', 'data/', undefined],
+    ['expires and removes nothing', 'keep: 0', '', undefined],
+  ])('%s through a link in the place of a partition, with %s, in .t.runs/%s', async (_what, more, below, refusal) => {
     const [{ base, victim }, from] = [await place(), await some()];
     const table = `from: leads\nto: [{ parquet: { path: lake/t, ${more}, partition_by: [lead_status] } }]`;
     await start(from, base, table);
-    const run = join(base, 'lake', await readlink(join(base, 'lake/t')));
+    const published = await readlink(join(base, 'lake/t'));
+    const run = join(base, 'lake/.t.runs', below, basename(published));
     const [partition, theirs] = [join(run, 'lead_status=open'), join(victim, 'lead_status=open')];
     await rename(partition, theirs);
     await symlink(theirs, partition);
@@ -178,7 +180,7 @@ describe('a run', () => {
     const message = `${partition} is a link where leadstream keeps a folder of its own`;
     expect(failure).toEqual(refusal && expect.objectContaining({ ...refusal, message: expect.stringContaining(message) }));
     expect(await contentsOf(victim)).toEqual(before);
-    expect(join(base, 'lake', await readlink(join(base, 'lake/t'))) === run).toBe(refusal !== undefined);
+    expect((await readlink(join(base, 'lake/t'))) === published).toBe(refusal !== undefined);
   });
 
   test('removes nothing in a folder that is linked as a run', async () => {

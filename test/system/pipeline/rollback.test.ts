@@ -103,7 +103,7 @@ describe('rollbackTable', () => {
     const base = await temporaryFolder();
     const [path, stateDir] = [join(base, 'users'), join(base, '.leadstream')];
     for (const number of ['1', '2']) await publish(path, number, {}, { runLog: new RunLog(stateDir) });
-    const manifest = join(base, '.users.runs/run-1.manifest.json');
+    const manifest = join(base, '.users.runs/_leadstream/runs/run-1.json');
     await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('"collection"', ' "collection"'));
     await expect(rollbackTable(path, { stateDir })).rejects.toMatchObject({
       message: expect.stringContaining('is not the one that the run wrote'),
@@ -129,7 +129,7 @@ describe('rollbackTable', () => {
   test('is not hindered by a run that was being removed, nor by the draft of a link to a kept one', async () => {
     const { path, stateDir, seen } = await lake(4);
     const runs = join(path, '../.users.runs');
-    await rm(join(runs, 'run-1/part-00000-run-1.parquet.kept'));
+    await rm(join(runs, 'data/run-1/part-00000.parquet.stored'));
     await symlink('.users.runs/run-2', join(runs, 'run-2.link'));
     expect(await rollbackTable(path, { stateDir })).toMatchObject({ from: 'run-4', to: 'run-3' });
     expect(await rollbackTable(path, { stateDir, to: 'run-2' })).toMatchObject({ from: 'run-3', to: 'run-2' });

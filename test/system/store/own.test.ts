@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { chmod, chown, lchown, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isPrivate, makePrivate, openOwn, readOwn, refuseLinks, ScratchFolder } from '../../../src/store/index.js';
-import { entriesBelow } from '../../../src/lake/table.js';
+import { entriesBelow } from '../../../src/lake/link.js';
 import { runIn, serviceOf } from '../../support/services.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
