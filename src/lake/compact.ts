@@ -6,12 +6,11 @@ import { type Action, isRemote, type ObjectStores, type PartialFile, sha256Text 
 import { Batch, batchFromRows } from '../vector/index.js';
 import { DataFiles } from './data-files.js';
 import { tableAt } from './formats.js';
-import { tableRuns } from './history.js';
-import type { Publication } from './landing.js';
+import { runsIn } from './history.js';
 import { folderOf, type Manifest, type ManifestFile, sumOf } from './manifest.js';
 import { partitionBy, textsIn } from './partitions.js';
 import type { Evidence, RunLog } from './run-log.js';
-import { StoreRun } from './store-run.js';
+import { type Publication, StoreRun } from './store-run.js';
 import { manifestDifferences } from './verify.js';
 
 /** Files with fewer bytes are small. One that is written ends with the row group that reaches them. */
@@ -32,13 +31,13 @@ interface CompactionContext {
  * @throws {LeadstreamError} `E_STATE_LOG` if the runs of the pipeline have another log: the next one would not find this in it.
  */
 export async function prepareCompaction(path: string, { runId, runLog, stores, scratch, signal }: CompactionContext) {
-  const runs = await tableRuns(path, isRemote(path) ? { stores } : {});
+  const table = await tableAt(path, stores);
+  const runs = await runsIn(table, await table.version());
   const { run: from = '', manifest } = runs.find(({ state }) => state === 'published') ?? {};
   const evidence: Evidence = (await runLog.has(from)) ? 'sha256' : 'none';
   if (manifest && manifest.fingerprint !== '' && evidence === 'none')
     throw new LeadstreamError('E_STATE_LOG', `the log of runs ${runLog.path} does not have run ${from} of ${path}`);
   // New files get the permissions of the others.
-  const table = await tableAt(path, stores);
   const [file] = manifest?.files ?? [];
   const found = file && !isRemote(path) ? await stat(table.placeOf(file, { run: from, sha256: '' })).catch(() => undefined) : undefined;
   const permissions = (found?.mode ?? 0o600) & 0o777;

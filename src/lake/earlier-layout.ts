@@ -1,59 +1,83 @@
-import { stat } from 'node:fs/promises';
+import { lstat, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { attempt, type DiskObjects, linked, makeFolders, refuseLinks, removeFile, syncFolder, unlessMissing } from '../store/index.js';
-import { namesIn } from './link.js';
-import { dataFileName, loadManifest, storedKeyOf } from './manifest.js';
-import { keysKey, manifestKey } from './store-table.js';
+import { filesBelow, isOurs, keptEnding, linkEnding, namesIn, partialEnding, removeEmpty, viewsIn } from './link.js';
+import { dataFileName, manifestIn, storedKeyOf } from './manifest.js';
+import { intentsIn, keysKey, manifestKey, storedRuns } from './store-table.js';
 
 const manifestEnding = '.manifest.json';
 const keysEnding = '.keys.bin';
 
 /** Refuses to read a table that an earlier version wrote. @throws {SinkError} `E_SINK_RUN`. */
 export async function refuseEarlier(table: string, root: string): Promise<void> {
-  if ((await runsIn(root)).length === 0) return;
-  throw new SinkError(
-    'E_SINK_RUN',
-    `${table} was written by an earlier version of leadstream; run its pipeline once, which keeps its runs`,
-  );
+  if ((await namesIn(root)).every((name) => !name.endsWith(manifestEnding))) return;
+  const remedy = 'run its pipeline once, which keeps its runs';
+  throw new SinkError('E_SINK_RUN', `${table} was written by an earlier version of leadstream; ${remedy}`);
 }
 
 /**
- * Gives a table of an earlier version, which had the files of each run in a folder of its own, the present layout, by hard links. Readers
- * see no difference: the folder of the published run is its view. Whatever was done before a kill is done again. The caller holds the lock.
+ * Stores what only views have. That gives a table of an earlier version, which had the files of each run in a folder of its own, the present
+ * layout, by hard links. Readers see no difference: the folder of the published run is its view. The caller holds the lock. After a kill,
+ * the next call does all of it again.
  */
-export async function convert(objects: DiskObjects): Promise<void> {
+export async function convert(objects: DiskObjects, published: string | undefined): Promise<void> {
   const { root } = objects;
-  const runs = await runsIn(root);
+  const names = await namesIn(root);
+  const earlier = viewsIn(names).filter((run) => names.includes(run + manifestEnding));
+  const begun = (await intentsIn(objects)).map(({ run }) => run);
+  const known = new Set([published, ...earlier, ...begun, ...(await storedRuns(objects))]);
   const folders = new Set<string>();
-  const link = async (from: string, key: string) => {
-    const found = await stat(from).catch(unlessMissing(undefined));
-    if (found === undefined) return;
-    const to = await objects.pathOf(key);
+  let isChanged = earlier.length > 0;
+  const store = async (from: string, key: string) => {
+    const [to, found] = [join(root, key), await lstat(from).catch(unlessMissing(undefined))];
+    if (found?.isFile() !== true) return;
     folders.add(dirname(to));
+    if ((await lstat(to).catch(unlessMissing(undefined))) !== undefined) return;
+    await objects.pathOf(key);
+    isChanged = true;
     await makeFolders(dirname(to), root, found.mode & 0o777);
-    await attempt('E_SINK_WRITE', `cannot create ${to}`, () => linked(from, to));
+    // Without hard links, a copy gets its name when it is whole.
+    await attempt('E_SINK_WRITE', `cannot create ${to}`, async () => {
+      await removeFile(to + partialEnding);
+      await linked(from, to + partialEnding);
+      await rename(to + partialEnding, to);
+    });
   };
-  for (const run of runs) {
-    const path = join(root, run);
-    await refuseLinks(root, path);
-    const { manifest } = await loadManifest(path + manifestEnding);
-    const names = manifest?.run_id === run ? manifest.files.map(({ name }) => name) : [];
-    for (const name of names)
-      if (dataFileName.test(name)) for (const ending of ['', '.kept']) await link(join(path, name + ending), storedKeyOf(name));
-    await link(path + keysEnding, keysKey(run));
-    await link(path + manifestEnding, manifestKey(run));
+  for (const run of viewsIn(names)) {
+    const view = join(root, run);
+    if (!known.has(run)) {
+      await removeDead(view, names.includes(run + linkEnding));
+      continue;
+    }
+    if (earlier.includes(run)) await refuseLinks(root, view);
+    for (const name of await filesBelow(view)) {
+      const whole = name.endsWith(keptEnding) ? name.slice(0, -keptEnding.length) : name;
+      if (dataFileName.test(whole)) await store(join(view, name), storedKeyOf(whole));
+    }
+    await store(view + keysEnding, keysKey(run));
   }
-  for (const folder of folders) await syncFolder(folder);
-  for (const run of runs) for (const ending of [keysEnding, manifestEnding]) await removeFile(join(root, run + ending));
+  for (const folder of isChanged ? folders : []) await syncFolder(folder);
+  for (const run of earlier) {
+    const [from, to] = [join(root, run + manifestEnding), await objects.pathOf(manifestKey(run))];
+    const present = await objects.read(manifestKey(run));
+    await makeFolders(dirname(to), root, (await lstat(from)).mode & 0o777);
+    await removeFile(join(root, run + keysEnding));
+    // One that cannot be read stays for verify, and one that was restored takes its place.
+    if (manifestIn(present?.bytes.toString('utf8') ?? '') === undefined) await rename(from, to);
+    await removeFile(from);
+  }
 }
 
-/** Returns the runs that have a manifest where earlier versions had it, the newest first, whose files have the present permissions. */
-async function runsIn(root: string): Promise<readonly string[]> {
-  const names = (await namesIn(root)).filter((name) => name.endsWith(manifestEnding));
-  return names
-    .map((name) => name.slice(0, -manifestEnding.length))
-    .filter((run) => /^[\w-]+$/.test(run))
-    .sort()
-    .reverse();
+/** Removes what a killed run of an earlier version left. Its files got their names after a link was drafted. */
+async function removeDead(path: string, isCommitting: boolean): Promise<void> {
+  const names = await filesBelow(path);
+  const isDead = (name: string) => isOurs(name) && (name.endsWith(partialEnding) || (isCommitting && !name.endsWith(keptEnding)));
+  if (!names.every(isDead)) return;
+  await attempt('E_SINK_WRITE', `cannot remove the old run ${path}`, async () => {
+    for (const name of names) await removeFile(join(path, name));
+    await removeEmpty(path);
+    for (const ending of [keysEnding + partialEnding, manifestEnding + partialEnding, keysEnding, linkEnding])
+      await removeFile(path + ending);
+  });
 }

@@ -1,9 +1,8 @@
 import type { OutputColumn } from '../core/index.js';
 import { checkUsage } from '../options/index.js';
 import { Stores } from '../store/index.js';
-import type { LiveFile } from './format.js';
 import { accessParameters, type TableAccess, tableAt } from './formats.js';
-import { fileColumns, folderOf, type ManifestFile } from './manifest.js';
+import { fileColumns, folderOf, type LiveFile, type ManifestFile } from './manifest.js';
 import type { TableKind } from './partitions.js';
 import { notATable } from './store-table.js';
 

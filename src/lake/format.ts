@@ -1,9 +1,8 @@
 import type { OutputColumn, Value } from '../core/index.js';
 import type { ColumnStatistics } from '../parquet/index.js';
 import type { Action } from '../store/index.js';
-import type { Manifest, ManifestFile } from './manifest.js';
+import type { LiveFile, Manifest, ManifestFile } from './manifest.js';
 import type { PartitionField, TableKind } from './partitions.js';
-import type { RunLog } from './run-log.js';
 
 export type { ColumnStatistics, PartitionField };
 
@@ -21,9 +20,6 @@ export interface CommittedRun {
   /** SHA-256 of its manifest, in hexadecimal. */
   readonly sha256: string;
 }
-
-/** A data file that readers see. Its name is relative to the root. */
-export type LiveFile = Readonly<Pick<ManifestFile, 'name' | 'rows' | 'bytes' | 'folder'>>;
 
 /** A state of a table that readers can see. `T` is what its format needs to commit the next one, such as an ETag. */
 export interface TableVersion<T = unknown> {
@@ -52,27 +48,6 @@ export interface FoundVersion extends TableVersion {
   readonly older?: string | undefined;
   /** Set when nothing says any more which run is current, although there are runs. */
   readonly lost?: { readonly message: string; readonly remedy: string; readonly shown: CommittedRun | undefined } | undefined;
-}
-
-/** A table, wherever it is: its history is the same for all. */
-export interface LakeTable {
-  /** As users write it. */
-  readonly path: string;
-  readonly format: Pick<TableFormat, 'kind' | 'together' | 'show'>;
-  /**
-   * Loads the current version.
-   *
-   * @param run The run that is wanted. Default: the current one.
-   * @param log Of this machine.
-   * @throws {SinkError} `E_SINK_FOREIGN` if there is no table.
-   */
-  version(run?: string, log?: RunLog): Promise<FoundVersion>;
-  /** Returns the manifest of a run, if it can be read, and whether it is the one that its run committed, if the table itself can tell. */
-  manifest(run: CommittedRun): Promise<{ readonly text: string; readonly manifest: Manifest | undefined; readonly isUnchanged?: boolean }>;
-  /** Returns the path or URL of a data file of the current version. */
-  placeOf(file: LiveFile, current: CommittedRun): string;
-  /** Returns to a kept run, or accepts the current one after others set the table back. @returns What a commit has to do for that. */
-  restore(base: FoundVersion, run: string, log?: RunLog): Promise<readonly Action[]>;
 }
 
 /** By the name of the column. */
@@ -154,6 +129,8 @@ export interface TableFormat<T = unknown> extends FormatBase<T> {
 export interface LinkedFormat extends FormatBase<unknown> {
   /** As users write the path of the table. */
   readonly link: string;
+  /** Repairs what readers see of the table, and gives one of an earlier version this layout. The caller holds the lock. */
+  begin(): Promise<void>;
   load(): Promise<FoundVersion | undefined>;
   /** Reads a manifest, and its text. */
   manifest(run: string): Promise<{ readonly text: string; readonly manifest: Manifest | undefined }>;
@@ -173,6 +150,10 @@ export interface LinkedFormat extends FormatBase<unknown> {
   keeping(base: FoundVersion, keep: number): Promise<readonly CommittedRun[]>;
   /** As of a store. */
   expire: TableFormat['expire'];
-  /** Removes what readers saw of some runs, or were to see. */
-  clear(runs: readonly string[]): Promise<void>;
+  /**
+   * Removes objects, and before them what readers saw of a run, or were to see.
+   *
+   * @param run Default: all but the one that they see.
+   */
+  remove(keys: readonly string[], run?: string): Promise<void>;
 }

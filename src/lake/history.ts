@@ -1,11 +1,12 @@
 import { SinkError } from '../core/index.js';
 import { checkUsage } from '../options/index.js';
 import { Stores } from '../store/index.js';
-import type { FoundVersion, LakeTable } from './format.js';
+import type { FoundVersion } from './format.js';
 import { accessParameters, storeTable, type TableAccess, tableAt } from './formats.js';
 import type { Manifest } from './manifest.js';
 import { type Pointer, runsOf } from './pointer.js';
 import { RunLog, type Evidence } from './run-log.js';
+import type { StoreTable } from './store-table.js';
 import { verifyTable, type VerifyOptions } from './verify.js';
 import { show } from './view.js';
 
@@ -31,7 +32,7 @@ export async function tableRuns(path: string, { stores = new Stores() }: TableAc
   return runsIn(table, await table.version());
 }
 
-async function runsIn(table: LakeTable, { current, kept, unfinished = [] }: FoundVersion): Promise<readonly TableRun[]> {
+export async function runsIn(table: StoreTable, { current, kept, unfinished = [] }: FoundVersion): Promise<readonly TableRun[]> {
   const found: TableRun[] = [];
   for (const each of [...(current ? [current] : []), ...kept, ...unfinished]) {
     const { manifest } = await table.manifest(each);
@@ -54,7 +55,7 @@ const acceptance = 'CURRENT';
  * @throws {SinkError} `E_SINK_FOREIGN` when there is no such table; `E_SINK_RUN` when there is no such run, or it is damaged.
  * @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster.
  */
-export async function rollBack(table: LakeTable, to: string | undefined, options: VerifyOptions) {
+export async function rollBack(table: StoreTable, to: string | undefined, options: VerifyOptions) {
   const { path } = table;
   const { together } = table.format;
   if (together !== undefined)

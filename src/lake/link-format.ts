@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { lstat, rmdir } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import {
@@ -18,15 +18,23 @@ import {
 } from '../store/index.js';
 import { convert, refuseEarlier } from './earlier-layout.js';
 import type { CommittedRun, FoundVersion, LinkedFormat } from './format.js';
-import { entriesBelow, filesBelow, linkEnding, namesIn, TableLink } from './link.js';
+import {
+  filesBelow,
+  hiddenEnding,
+  isOurs,
+  keptEnding,
+  linkEnding,
+  namesIn,
+  partialEnding,
+  removeEmpty,
+  successName,
+  TableLink,
+  viewsIn,
+} from './link.js';
 import { dataFileName, isRepeated, manifestIn, type Manifest, type ManifestFile, storedKeyOf } from './manifest.js';
 import { intentKey, intentsIn, keysBelow, manifestKey, namedOnlyIn, storedRuns } from './store-table.js';
 
-export const successName = '_SUCCESS';
-const partialEnding = '.partial';
-const keptEnding = '.kept';
-
-type FoundRun = Awaited<ReturnType<LinkFormat['run']>>;
+type FoundRun = Awaited<ReturnType<LinkFormat['runs']>>[number];
 
 /**
  * The parts of a table `lake/leads`, and the files after each step. All are below `lake/.leads.runs`; runs are NEW and OLD:
@@ -62,10 +70,14 @@ export class LinkFormat implements LinkedFormat {
     return this.objects.root;
   }
 
-  /** Also gives a table of an earlier version this layout. The caller holds the lock. */
+  /** As `begin`, for a rollback: a commit that an earlier version prepared may be logged somewhere else. */
   async show(): Promise<void> {
+    if ((await namesIn(this.#root)).every((name) => !name.endsWith(linkEnding))) await this.begin();
+  }
+
+  async begin(): Promise<void> {
     const published = await this.#link.safeTarget();
-    await convert(this.objects);
+    await convert(this.objects, published);
     if (published !== undefined) await this.objects.remove([intentKey(published)]);
   }
 
@@ -89,7 +101,7 @@ export class LinkFormat implements LinkedFormat {
   async load(): Promise<FoundVersion | undefined> {
     const published = await this.#link.target();
     await refuseEarlier(this.link, this.#root);
-    const runs = await this.#runs();
+    const runs = await this.runs();
     const others = runs.filter(({ run }) => run !== published);
     const shown = others.filter(({ isShown, isDrafted }) => isShown && !isDrafted);
     // A first run that was killed is no table yet.
@@ -102,7 +114,7 @@ export class LinkFormat implements LinkedFormat {
       files: runs.find(({ run }) => run === published)?.manifest?.files ?? [],
       ...(published === undefined ? { lost: this.#lost(others) } : { older: this.#older(published, shown) }),
       // Its commit began but did not complete. Runs with missing files were published once, and were being removed.
-      interrupted: others.find(({ isBegun, isDrafted, isWhole, shown: some }) => (isBegun ? isDrafted : isWhole && some.length > 0))?.run,
+      interrupted: others.find((each) => (each.isBegun ? each.isDrafted : each.isWhole && each.shown > 0))?.run,
     };
   }
 
@@ -124,21 +136,18 @@ export class LinkFormat implements LinkedFormat {
   async prepare(manifest: Manifest, permissions: number): Promise<readonly Action[]> {
     const { run_id: run } = manifest;
     const actions = await this.#draft(manifest, permissions);
-    const view = this.view(run);
-    for (const folder of [this.#root, view]) await openTo(folder, permissions);
-    if (manifest.success_file) {
-      const file = await PartialFile.open(join(view, successName + partialEnding), join(view, successName), [], permissions);
-      await file.close();
-      actions.push(file.action);
-    }
-    return [...actions, await this.#link.to(run), ...(await this.#hidden(({ run: each }) => each !== run))];
+    for (const folder of [this.#root, this.view(run)]) await openTo(folder, permissions);
+    return [...actions, await this.#link.to(run), ...(await this.#hidden((each) => each !== run))];
   }
 
   async restore({ current }: FoundVersion, run: string): Promise<readonly Action[]> {
-    if (run === current?.run) return this.#hidden((each) => each.run > run);
     const { manifest } = await this.manifest(run);
-    const actions = manifest ? await this.#draft(manifest) : [];
-    return [...actions, await this.#link.to(run), ...(await this.#hidden((each) => each.run !== run))];
+    const stored = new Set(await keysBelow(this.objects, ['data/']));
+    // Files of the current run may be missing.
+    const files = manifest?.files.filter(({ name }) => stored.has(storedKeyOf(name))) ?? [];
+    const actions = manifest ? await this.#draft({ ...manifest, files }) : [];
+    if (run === current?.run) return [...actions, ...(await this.#hidden((each) => each > run))];
+    return [...actions, await this.#link.to(run), ...(await this.#hidden((each) => each !== run))];
   }
 
   /** Those with other content than the current one, first of them the one that it replaced. */
@@ -159,49 +168,75 @@ export class LinkFormat implements LinkedFormat {
   async expire({ current, kept }: FoundVersion, _keep: number, dropped: readonly string[]): Promise<readonly string[]> {
     const stay = await this.#manifests([...(current ? [current] : []), ...kept].map(({ run }) => run));
     if (stay[0]?.run_id !== current?.run) throw new SinkError('E_SINK_FOREIGN', `${this.link}: the manifest of its run cannot be read`);
-    return namedOnlyIn(await this.#manifests(dropped), stay).map(storedKeyOf);
+    // One that cannot be read may name every file that was there then.
+    const unread = kept.map(({ run }) => run).filter((run) => stay.every((each) => each.run_id !== run));
+    const names = namedOnlyIn(await this.#manifests(dropped), stay);
+    return names.filter((name) => unread.every((run) => run < (writerOf(name) ?? ''))).map(storedKeyOf);
   }
 
   /** Those that can be read. */
   async #manifests(runs: readonly string[]): Promise<readonly Manifest[]> {
-    const found: Manifest[] = [];
-    for (const run of runs) found.push(...[(await this.manifest(run)).manifest ?? []].flat());
-    return found;
+    const found = [];
+    for (const run of runs) found.push((await this.manifest(run)).manifest ?? []);
+    return found.flat();
   }
 
-  async clear(runs: readonly string[]): Promise<void> {
-    for (const run of runs) {
-      const view = this.view(run);
+  async remove(keys: readonly string[], run?: string): Promise<void> {
+    const published = await this.#link.target();
+    for (const [each, names] of await this.#views()) {
+      if (run === undefined ? each === published : each !== run) continue;
+      const view = this.view(each);
       await attempt('E_SINK_WRITE', `cannot remove ${view}`, async () => {
-        for (const name of await filesBelow(view)) if (isOurs(name)) await removeFile(join(view, name));
+        for (const name of names) if (await this.#isNeedless(name)) await removeFile(join(view, name));
         await removeFile(view + linkEnding);
         await removeEmpty(view);
       });
     }
     const copies = (await keysBelow(this.objects, ['data/'])).filter((key) => key.endsWith('.stored' + partialEnding));
-    await this.objects.remove(copies);
+    await this.objects.remove([...keys, ...copies]);
     for (const writer of await namesIn(join(this.#root, 'data'))) await removeEmpty(join(this.#root, 'data', writer));
   }
 
-  /** Returns what is there of a run: its manifest, if it can be read, its files that readers see (`shown`), and whether a link to it was drafted. */
-  async run(run: string, stored: ReadonlySet<string>, beside: readonly string[], isBegun: boolean) {
-    const { manifest } = await this.manifest(run);
-    const present = new Set(await filesBelow(this.view(run)));
-    const shown = manifest?.files.map(({ name }) => name).filter((name) => present.has(name)) ?? [];
-    const isShown = manifest !== undefined && shown.length === manifest.files.length;
-    const isWhole = manifest?.files.every(({ name }) => stored.has(storedKeyOf(name))) === true;
-    const isKept = isWhole && shown.length === 0 && !isBegun;
-    return { run, manifest, shown, isShown, isWhole, isKept, isBegun, isDrafted: beside.includes(run + linkEnding) };
+  /** Whether a file in a view is ours, and not the only copy of a data file. */
+  async #isNeedless(name: string): Promise<boolean> {
+    const whole = name.replace(hiddenEnding, '');
+    if (!dataFileName.test(whole) || name.endsWith(partialEnding)) return isOurs(name);
+    return (await lstat(await this.pathOf(whole)).catch(unlessMissing(undefined))) !== undefined;
   }
 
-  /** Returns what is there of all runs with a manifest, the newest first. */
-  async #runs(): Promise<readonly FoundRun[]> {
+  /**
+   * Returns the names of the files in each view that is there, whether or not its run still has a manifest. A folder that somebody put there
+   * belongs to no run, and has no file of a run of its name.
+   */
+  async #views(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const runs = [...(await storedRuns(this.objects)), ...(await intentsIn(this.objects)).map(({ run }) => run)];
+    const known = new Set([...runs, await this.#link.target()]);
+    const views = new Map<string, readonly string[]>();
+    for (const run of viewsIn(await namesIn(this.#root))) {
+      const names = await filesBelow(this.view(run));
+      if (known.has(run) || names.some((name) => writerOf(name) === run)) views.set(run, names);
+    }
+    return views;
+  }
+
+  /**
+   * Returns what is there of all runs with a manifest, the newest first: that, if it can be read, the files that readers see, whether any of
+   * its files is missing, and whether a link to its view was drafted.
+   */
+  async runs() {
     const beside = await namesIn(this.#root);
     const begun = new Set((await intentsIn(this.objects)).map(({ run }) => run));
     const stored = new Set(await keysBelow(this.objects, ['data/']));
-    const found: FoundRun[] = [];
-    for (const run of (await storedRuns(this.objects)).toSorted().toReversed())
-      found.push(await this.run(run, stored, beside, begun.has(run)));
+    const found = [];
+    for (const run of (await storedRuns(this.objects)).toSorted().toReversed()) {
+      const { manifest } = await this.manifest(run);
+      const present = new Set(await filesBelow(this.view(run)));
+      const shown = manifest?.files.filter(({ name }) => present.has(name)).length ?? 0;
+      const isShown = manifest?.files.length === shown;
+      const isWhole = manifest?.files.every(({ name }) => stored.has(storedKeyOf(name))) === true;
+      const [isBegun, isDrafted] = [begun.has(run), beside.includes(run + linkEnding)];
+      found.push({ run, manifest, shown, isShown, isWhole, isKept: isWhole && shown === 0 && !isBegun, isBegun, isDrafted });
+    }
     return found;
   }
 
@@ -212,16 +247,19 @@ export class LinkFormat implements LinkedFormat {
    * @param permissions Default: those of the files.
    * @throws {SinkError} `E_SINK_VERIFY` when a copied file does not match its manifest.
    */
-  async #draft({ run_id: run, files }: Manifest, permissions?: number): Promise<RenameAction[]> {
+  async #draft({ run_id: run, files, success_file: hasSuccess }: Manifest, permissions?: number): Promise<RenameAction[]> {
     const view = this.view(run);
     const copies: RenameAction[] = [];
     const shown: RenameAction[] = [];
     const changed = new Set<string>();
-    for (const name of await filesBelow(view)) if (left.test(name) && isOurs(name)) await removeFile(join(view, name));
+    for (const name of await filesBelow(view))
+      if (hiddenEnding.test(name) && (await this.#isNeedless(name))) await removeFile(join(view, name));
+    let fileMode = permissions;
     for (const file of files) {
       const [stored, to] = [await this.pathOf(file.name), join(view, file.name)];
       await attempt('E_SINK_WRITE', `cannot show ${to}`, async () => {
         const { ino, mode } = await lstat(stored);
+        fileMode ??= mode & 0o777;
         const present = await lstat(to).catch(unlessMissing(undefined));
         if (present?.ino === ino) return;
         await makeFolders(dirname(to), this.#root, permissions ?? mode & 0o777, (folder) => changed.add(folder));
@@ -232,28 +270,33 @@ export class LinkFormat implements LinkedFormat {
         shown.push({ action: 'rename', from: to + partialEnding, to, file: contentOf(file, isNew) });
       });
     }
+    if (hasSuccess) {
+      const file = await PartialFile.open(join(view, successName + partialEnding), join(view, successName), [], fileMode);
+      await file.close();
+      shown.push(file.action);
+    }
     // The commit makes the others durable.
     for (const folder of changed) if (folder !== this.#root) await syncFolder(folder);
     return [...copies, ...shown];
   }
 
-  /** Returns the actions that hide the data files of some runs from every glob. */
-  async #hidden(isMeant: (run: FoundRun) => boolean): Promise<readonly RenameAction[]> {
-    const paths = (await this.#runs()).filter(isMeant).flatMap(({ run, shown }) => shown.map((name) => join(this.view(run), name)));
+  /** Returns the actions that hide the data files of some views from every glob. */
+  async #hidden(isMeant: (run: string) => boolean): Promise<readonly RenameAction[]> {
+    const views = [...(await this.#views())].filter(([run]) => isMeant(run));
+    const paths = views.flatMap(([run, names]) =>
+      names.filter((name) => dataFileName.test(name)).map((name) => join(this.view(run), name)),
+    );
     return paths.map((path) => ({ action: 'rename', from: path, to: path + keptEnding }));
   }
 }
 
-function committed(run: string): CommittedRun {
-  return { run, sha256: '' };
+/** Returns the run that wrote a data file. */
+function writerOf(name: string): string | undefined {
+  return dataFileName.exec(name.replace(hiddenEnding, ''))?.[3];
 }
 
-const left = /\.(?:partial|kept)$/;
-
-/** Whether a name in a view is one that runs give to files there. */
-function isOurs(name: string): boolean {
-  const whole = name.replace(left, '');
-  return whole === successName || dataFileName.test(whole);
+function committed(run: string): CommittedRun {
+  return { run, sha256: '' };
 }
 
 /** Files of this run are read before the commit, those of others are only looked up. */
@@ -269,11 +312,4 @@ async function copied(stored: string, { sha256 }: ManifestFile, permissions: num
   await copy.close();
   if ((await sha256File(copy.path)) === sha256) return copy.action;
   throw new SinkError('E_SINK_VERIFY', `${stored}: its contents differ from its manifest (SHA-256), so it is not reused`);
-}
-
-/** Removes the folders of partitions below a folder, and that one, as far as they are empty. */
-async function removeEmpty(folder: string): Promise<void> {
-  const partitions = (await entriesBelow(folder)).filter((entry) => entry.isDirectory() && entry.name.includes('='));
-  const innermostFirst = partitions.map((entry) => join(entry.parentPath, entry.name)).sort((a, b) => b.length - a.length);
-  for (const below of [...innermostFirst, folder]) await rmdir(below).catch(() => undefined);
 }

@@ -1,10 +1,18 @@
-import { lstat, readdir, readlink, symlink } from 'node:fs/promises';
+import { lstat, readdir, readlink, rmdir, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
-import { attempt, type LinkAction, refuseLinks, removeFile, runsFolderOf, unlessMissing } from '../store/index.js';
+import { attempt, type LinkAction, ownFolder, refuseLinks, removeFile, runsFolderOf, unlessMissing } from '../store/index.js';
+import { dataFileName } from './manifest.js';
 
 /** Ending of a draft of the link. */
 export const linkEnding = '.link';
+
+export const successName = '_SUCCESS';
+export const partialEnding = '.partial';
+export const keptEnding = '.kept';
+
+/** Ending of files that no reader takes for data files. */
+export const hiddenEnding = /\.(?:partial|kept)$/;
 
 /** A link such as `lake/leads` to a folder in `lake/.leads.runs`, which is what readers see. */
 export class TableLink {
@@ -59,6 +67,32 @@ export class TableLink {
 export function isViewName(name: string): boolean {
   return /^[\w-]+$/.test(name);
 }
+
+/** Whether a name in a view is one that runs give to files there. */
+export function isOurs(name: string): boolean {
+  const whole = name.replace(hiddenEnding, '');
+  return whole === successName || dataFileName.test(whole);
+}
+
+/** Removes the folders of partitions below a folder, and that one, as far as they are empty. */
+export async function removeEmpty(folder: string): Promise<void> {
+  const partitions = (await entriesBelow(folder)).filter((entry) => entry.isDirectory() && entry.name.includes('='));
+  const innermostFirst = partitions.map((entry) => join(entry.parentPath, entry.name)).sort((a, b) => b.length - a.length);
+  for (const below of [...innermostFirst, folder]) await rmdir(below).catch(() => undefined);
+}
+
+/** Returns the runs of views, and of what is next to them, the newest first. */
+export function viewsIn(names: readonly string[]): readonly string[] {
+  const runs = new Set(names.map((name) => name.replace(nextToView, '')));
+  const own = ['data', dirname(`${ownFolder}_`)];
+  return [...runs]
+    .filter((run) => isViewName(run) && !own.includes(run))
+    .toSorted()
+    .toReversed();
+}
+
+/** Endings of names next to views; those of files are of earlier versions. */
+const nextToView = /\.(?:link|(?:keys\.bin|manifest\.json)(?:\.partial)?)$/;
 
 /** Returns the names in a folder; none if it is missing. @throws {SinkError} `E_SINK_PATH`. */
 export async function namesIn(folder: string): Promise<readonly string[]> {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { jsonIn, readRegular } from '../store/index.js';
+import { jsonIn } from '../store/index.js';
 import { tableKinds } from './partitions.js';
 import { declaredTypes, schema, type OutputColumn } from '../core/index.js';
 
@@ -104,22 +104,26 @@ export const manifestShape = schema((z) =>
 export const bookedRows = schema((z) => z.object({ written: count(), unchanged: count() }));
 
 /**
- * The content of `<run>.manifest.json` next to the folder of a run. `rows` and `bytes` are sums over `files`, all those of the table, by their names while the
+ * The content of `_leadstream/runs/<run>.json`. `rows` and `bytes` are sums over `files`, all those of the table, by their names while the
  * run is published.
  */
 export type Manifest = z.output<ReturnType<typeof manifestShape>>;
 
 export type ManifestFile = Manifest['files'][number];
 
-/** Reads a manifest and its text, without following a link, as far as they can be read. */
-export async function loadManifest(path: string): Promise<{ readonly text?: string; readonly manifest?: Manifest | undefined }> {
-  const bytes = await readRegular(path).catch(() => undefined);
-  const text = bytes?.toString('utf8');
-  return text === undefined ? {} : { text, manifest: manifestIn(text) };
-}
+/** A data file that readers see. Its name is relative to the root. */
+export type LiveFile = Readonly<Pick<ManifestFile, 'name' | 'rows' | 'bytes' | 'folder'>>;
 
 export function manifestIn(text: string): Manifest | undefined {
   return manifestShape().safeParse(jsonIn(text)).data;
+}
+
+/** The manifest of the newest run, with the files that another writer has made of its files since. */
+export function withLive(manifest: Manifest, { files }: { readonly files: readonly LiveFile[] }): Manifest {
+  const known = new Map(manifest.files.map((file) => [file.name, file]));
+  if (files.length === known.size && files.every(({ name }) => known.has(name))) return manifest;
+  const { keys: _, ...rest } = manifest;
+  return { ...rest, bytes: sumOf(files, 'bytes'), files: files.map((file) => known.get(file.name) ?? { ...file }) };
 }
 
 export function sumOf(files: readonly Pick<ManifestFile, 'rows' | 'bytes'>[], what: 'rows' | 'bytes'): number {

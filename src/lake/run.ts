@@ -5,19 +5,18 @@ import type { Batch } from '../vector/index.js';
 import { DataFiles, type DataFilesOptions } from './data-files.js';
 import type { AddedFile } from './format.js';
 import { Appending, indexOf } from './keys.js';
-import type { LandingContext, LandingOptions, Mode } from './landing.js';
 import { folderOf, type Manifest, type ManifestFile, type Published, type RunFacts, sumOf } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
-import type { StoreRun } from './store-run.js';
+import type { Mode, StoreRun, StoreRunContext, StoreRunOptions } from './store-run.js';
 
 /** How a run changes its table. */
-export interface TableRunOptions extends LandingOptions, Omit<DataFilesOptions, 'encoding' | 'partitioned' | 'valuesOf'> {
+export interface TableRunOptions extends StoreRunOptions, Omit<DataFilesOptions, 'encoding' | 'partitioned' | 'valuesOf'> {
   /** Fields, or the template of the run's date; each is a level of folders. */
   readonly partition_by: readonly string[];
   readonly success_file: boolean;
 }
 
-export interface TableRunContext extends LandingContext {
+export interface TableRunContext extends StoreRunContext {
   runDate(): string;
 }
 

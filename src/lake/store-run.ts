@@ -1,9 +1,10 @@
 import { dirname, join } from 'node:path';
-import { amount, amountOf, GateError, type OutputColumn, reasonOf, SinkError } from '../core/index.js';
+import { amount, amountOf, GateError, type OutputColumn, reasonOf, SinkError, type Warning } from '../core/index.js';
 import {
   type Action,
   attempt,
   closing,
+  type FileContent,
   isLocked,
   isRemote,
   makeFolders,
@@ -15,14 +16,43 @@ import {
   sha256Of,
   syncFolder,
 } from '../store/index.js';
-import type { FieldIds, FoundVersion, TableChange, TableVersion } from './format.js';
-import { type LandingContext, type LandingOptions, manifestBefore, type Publication } from './landing.js';
-import { dataFileNameOf, isRepeated, storedNameOf, type Manifest, type ManifestFile } from './manifest.js';
+import type { AddedFile, FieldIds, FoundVersion, TableChange, TableFormat, TableVersion } from './format.js';
+import { dataFileNameOf, isRepeated, storedNameOf, type Manifest, type ManifestFile, type modes, withLive } from './manifest.js';
 import type { PartitionField, TableKind } from './partitions.js';
+import type { RunLog } from './run-log.js';
 import { intentKey, intentsIn, keysKey, manifestKey, type Intent, type StoreTable } from './store-table.js';
 
 /** Number of files that are uploaded at a time. */
 const maxUploads = 4;
+
+export type Mode = (typeof modes)[number];
+
+export interface StoreRunOptions {
+  readonly mode: Mode;
+  readonly permissions: number;
+  readonly keep: number;
+}
+
+export interface StoreRunContext {
+  readonly at: string;
+  readonly runId: string;
+  readonly runLog?: RunLog | undefined;
+  readonly warn?: ((warning: Warning) => void) | undefined;
+}
+
+/** What a run publishes. */
+export interface Publication {
+  /** All columns that readers see. */
+  readonly columns: readonly OutputColumn[];
+  readonly partitions: readonly PartitionField[];
+  readonly added: readonly AddedFile[];
+  /** Files of the table before that stay in it. */
+  readonly retained: readonly ManifestFile[];
+  /** Writes the key index, if there is one. */
+  readonly storeKeys: ((file: PartialFile) => Promise<void>) | undefined;
+  /** @param keys Size and digest of the key index. */
+  manifest(keys: FileContent | undefined): Manifest;
+}
 
 /**
  * A run of a table. The files of a plain table of this machine are written where they stay; others are finished and verified in a scratch
@@ -47,8 +77,8 @@ export class StoreRun {
 
   private constructor(
     private readonly table: StoreTable,
-    private readonly options: LandingOptions,
-    private readonly context: LandingContext,
+    private readonly options: StoreRunOptions,
+    private readonly context: StoreRunContext,
     private readonly scratch: ScratchFolder | undefined,
     private readonly base: TableVersion | undefined,
     /** The table before this run. */
@@ -56,7 +86,8 @@ export class StoreRun {
     /** Folders that were created for it, outermost first. */
     private made: readonly string[],
   ) {
-    if (table.format.link === undefined) this.commit = () => this.#commit();
+    const { format } = table;
+    if (format.link === undefined) this.commit = () => this.#commit(format);
   }
 
   /**
@@ -64,10 +95,10 @@ export class StoreRun {
    * @throws {SinkError} `E_SINK_FOREIGN` if something else is there; `E_SINK_PATH` if nothing can be written; `E_SINK_RUN` for a lost table.
    * @throws {GateError} `E_GATE_VERIFY` for a version that is not the newest; when files are to be kept, and the manifest is not the one that its run wrote.
    */
-  static async open(table: StoreTable, options: LandingOptions, context: LandingContext, folder: string): Promise<StoreRun> {
+  static async open(table: StoreTable, options: StoreRunOptions, context: StoreRunContext, folder: string): Promise<StoreRun> {
     const { format, linked, objects } = table;
     const { at, runId, runLog, warn } = context;
-    await format.show?.();
+    await (linked ? linked.begin() : format.show?.());
     let base: FoundVersion | undefined = await table.load(runLog);
     if (base === undefined && format.link === undefined) {
       // Another run may have begun the table in the meantime.
@@ -193,9 +224,7 @@ export class StoreRun {
     return [];
   }
 
-  async #commit(): Promise<void> {
-    const { format } = this.table;
-    if (format.link !== undefined) return;
+  async #commit(format: TableFormat): Promise<void> {
     if (this.#change === undefined) {
       await format.stay?.(this.context.runId);
       return;
@@ -278,6 +307,43 @@ export class StoreRun {
     await this.table.objects.upload(key, { path: file.path, ...file.content });
     await file.discard();
   }
+}
+
+/**
+ * Returns the manifest of the run that a new one begins with. If that keeps files of the table, it vouches for them in its own manifest,
+ * so the earlier one is compared with what its run committed, as in `verify`. A table that is not in the log of runs is trusted.
+ *
+ * @throws {GateError} `E_GATE_VERIFY`. @throws {SinkError} `E_SINK_FOREIGN`.
+ */
+async function manifestBefore(table: StoreTable, version: FoundVersion, mode: Mode, { at, runLog, warn }: StoreRunContext) {
+  const { older, current, lost } = version;
+  if (lost !== undefined) return lostBefore(table, lost, mode, { at, warn });
+  if (older !== undefined) throw new GateError('E_GATE_VERIFY', `${at}: ${older}`);
+  if (current === undefined) return undefined;
+  const { text, manifest, isUnchanged } = await table.manifest(current);
+  const [of, remedy] = [`the manifest of run ${current.run}`, 'return to an earlier run with leadstream rollback'];
+  if (manifest === undefined)
+    throw new SinkError('E_SINK_FOREIGN', `${at}: ${of} of ${table.path} cannot be read; ${remedy}, or move the table and its runs away`);
+  const { difference } = (mode === 'replace' ? undefined : await runLog?.check(table.path, current.run, text, isUnchanged)) ?? {};
+  const fault = mode !== 'replace' && isUnchanged === false ? `${of} was changed` : difference;
+  if (fault !== undefined)
+    throw new GateError('E_GATE_VERIFY', `${at}: mode ${mode} cannot keep files of the table: ${fault}; see leadstream verify`);
+  return withLive(manifest, version);
+}
+
+/**
+ * A link that is missing although runs were published was lost, as in a backup without links. A run that replaces the whole table warns
+ * about it, and keeps the newest that was shown. A run that adds to the table is refused, because it cannot know what to add to.
+ */
+async function lostBefore(
+  table: StoreTable,
+  { message, remedy, shown }: NonNullable<FoundVersion['lost']>,
+  mode: Mode,
+  { at, warn }: Pick<StoreRunContext, 'at' | 'warn'>,
+): Promise<Manifest | undefined> {
+  if (mode !== 'replace') throw new SinkError('E_SINK_RUN', `${at}: ${message}; ${remedy}`);
+  warn?.({ code: 'W_SINK_LINK', message: `${at}: ${message}; the link is created again` });
+  return shown && (await table.manifest(shown)).manifest;
 }
 
 /** Removes what killed runs left. The caller holds the lock, so no other run is under way. */

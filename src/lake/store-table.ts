@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { newRunId, schema, SinkError } from '../core/index.js';
 import { type Action, jsonIn, type ObjectStore, ownFolder, sha256Text } from '../store/index.js';
-import type { CommittedRun, FoundVersion, LakeTable, LinkedFormat, LiveFile, TableFormat, TableVersion } from './format.js';
-import { manifestIn, type Manifest, type ManifestFile, storedKeyOf } from './manifest.js';
+import type { CommittedRun, FoundVersion, LinkedFormat, TableFormat, TableVersion } from './format.js';
+import { type LiveFile, manifestIn, type Manifest, type ManifestFile, storedKeyOf } from './manifest.js';
 import type { RunLog } from './run-log.js';
 
 const runsFolder = `${ownFolder}runs/`;
@@ -68,12 +68,13 @@ const tableReturn = schema((z) => z.object({ version: z.literal(1), run: z.strin
  * A kill at any moment leaves objects that no version names, and an intent that names their run. The next run that commits removes them: by then, an attempt of
  * the killed one to commit that is still on its way can only be refused.
  */
-export class StoreTable implements LakeTable {
+export class StoreTable {
   constructor(
     readonly objects: ObjectStore,
     readonly format: TableFormat | LinkedFormat,
   ) {}
 
+  /** As users write it. */
   get path(): string {
     return this.format.link ?? this.objects.root;
   }
@@ -83,19 +84,29 @@ export class StoreTable implements LakeTable {
     return this.format.link === undefined ? undefined : this.format;
   }
 
+  /** Returns the path or URL of a data file of the current version. */
   placeOf({ name }: LiveFile, { run }: CommittedRun): string {
     return `${this.linked?.view(run) ?? this.path}/${name}`;
   }
 
-  /** @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster. */
+  /**
+   * Returns to a kept run, or accepts the current one after others set the table back.
+   *
+   * @returns What a commit has to do for that.
+   * @throws {LeadstreamError} `E_RUN_LOCKED` if another writer was faster.
+   */
   async restore(base: TableVersion, run: string, log?: RunLog): Promise<readonly Action[]> {
     if (this.format.link !== undefined) return this.format.restore(base, run);
     await this.recordReturn(run, run === base.current?.run ? base : await this.format.restore(base, run), log);
     return [];
   }
 
-  /** As `LakeTable.manifest`. @throws {SinkError} `E_SINK_FOREIGN` on a store if it cannot be read. */
-  async manifest({ run, sha256 }: CommittedRun): ReturnType<LakeTable['manifest']> {
+  /**
+   * Returns the manifest of a run, and whether it is the one that its run committed, if the table itself can tell.
+   *
+   * @throws {SinkError} `E_SINK_FOREIGN` on a store if it cannot be read.
+   */
+  async manifest({ run, sha256 }: CommittedRun): Promise<{ text: string; manifest: Manifest | undefined; isUnchanged?: boolean }> {
     if (this.format.link !== undefined) return this.format.manifest(run);
     const found = await this.objects.read(manifestKey(run));
     const text = found?.bytes.toString('utf8') ?? '';
@@ -105,7 +116,12 @@ export class StoreTable implements LakeTable {
     return { manifest, isUnchanged: sha256Text(text) === sha256, text };
   }
 
-  /** As `load`. @param run Which it may keep without a current one. */
+  /**
+   * As `load`.
+   *
+   * @param run The run that is wanted, which it may keep without a current one. Default: the current one.
+   * @throws {SinkError} `E_SINK_FOREIGN` if there is no table.
+   */
   async version(run?: string, log?: RunLog): Promise<FoundVersion> {
     const version = await this.load(log);
     if (version && this.format.link !== undefined) return run === undefined ? version : { ...version, older: undefined };
@@ -171,8 +187,7 @@ export class StoreTable implements LakeTable {
     const kept = (await this.linked?.keeping(version, keep)) ?? version.kept;
     const needed = new Set([version.current, ...kept, ...intents].map((each) => each?.run));
     const dropped = stored.filter((each) => !needed.has(each));
-    await this.objects.remove(await this.format.expire({ ...version, kept }, keep, dropped));
-    await this.linked?.clear(stored.filter((each) => each !== version.current?.run));
+    await this.#remove(await this.format.expire({ ...version, kept }, keep, dropped));
     await this.objects.remove(dropped.flatMap((each) => [keysKey(each), manifestKey(each)]));
     for (const { run, base } of intents) {
       if (version.runs.includes(run) || (await this.needs(run, version))) await this.objects.remove([intentKey(run)]);
@@ -182,12 +197,14 @@ export class StoreTable implements LakeTable {
 
   /** Removes everything of a run that did not commit and no longer can. @param isWhole Whether none of its uploads can still arrive. */
   async removeRun(run: string, isWhole = true): Promise<void> {
-    for (const prefix of [...prefixesOf(run), `${runsFolder}${run}.`]) {
-      await this.objects.abortUploads(prefix);
-      await this.objects.remove((await keysBelow(this.objects, [prefix])).filter(isOfRun));
-    }
-    await this.linked?.clear([run]);
+    const prefixes = [...prefixesOf(run), `${runsFolder}${run}.`];
+    for (const prefix of prefixes) await this.objects.abortUploads(prefix);
+    await this.#remove((await keysBelow(this.objects, prefixes)).filter(isOfRun), run);
     if (isWhole) await this.objects.remove([intentKey(run)]);
+  }
+
+  #remove(keys: readonly string[], run?: string): Promise<void> {
+    return this.linked ? this.linked.remove(keys, run) : this.objects.remove(keys);
   }
 
   /** Whether the table needs files of a run: it may have committed before all that the format remembers, and its intent may have arrived late. */

@@ -7,13 +7,21 @@ import { checkUsage, filledText, object } from '../options/index.js';
 import { contentFault, footerOf, type Expected } from '../parquet/index.js';
 import { ScratchFolder, sha256File, sha256Text, Stores } from '../store/index.js';
 import { storesOption, type TableAccess, tableAt } from './formats.js';
-import { withLive } from './landing.js';
-import { entriesBelow } from './link.js';
-import { successName } from './link-format.js';
+import { entriesBelow, successName } from './link.js';
 import { readingObject } from './store-run.js';
 import { keysKey, notATable, type StoreTable } from './store-table.js';
 import { RunLog, type Evidence } from './run-log.js';
-import { bookedRows, fileColumns, folderOf, manifestIn, type Manifest, type ManifestFile, storedKeyOf, sumOf } from './manifest.js';
+import {
+  bookedRows,
+  fileColumns,
+  folderOf,
+  manifestIn,
+  type Manifest,
+  type ManifestFile,
+  storedKeyOf,
+  sumOf,
+  withLive,
+} from './manifest.js';
 import { encoded } from './partitions.js';
 
 /** What was checked, and every difference between a table and its manifest, a sentence each. */
@@ -99,7 +107,10 @@ async function verifyCopy(folder: string, path: string): Promise<Verification> {
 async function viewDifferences({ linked, objects }: StoreTable, manifest: Manifest, isShown: boolean): Promise<readonly string[]> {
   if (!linked || !isShown) return [];
   const view = linked.view(manifest.run_id);
-  return [...(await linkedFolder(objects.root)), ...(await linkedFolder(view)), ...(await compare(view, manifest))];
+  const links: string[] = [];
+  for (const folder of [objects.root, view])
+    if ((await lstat(folder).catch(() => undefined))?.isSymbolicLink()) links.push(`${folder} is a link, so the files are somewhere else`);
+  return [...links, ...(await compare(view, manifest))];
 }
 
 /** Objects that the version does not name are no difference: readers do not see them. */
@@ -181,11 +192,6 @@ function unlisted(entries: ReadonlyMap<string, Kind>, { files, success_file: suc
     .filter(([name, kind]) => kind !== 'folder' || !above.has(name))
     .map(([name, kind]) => `${name} exists${kind === 'file' ? '' : ` (a ${kind})`}, but is not in the manifest`)
     .sort();
-}
-
-async function linkedFolder(folder: string): Promise<readonly string[]> {
-  const isLink = (await lstat(folder).catch(() => undefined))?.isSymbolicLink() === true;
-  return isLink ? [`${folder} is a link, so the files are somewhere else`] : [];
 }
 
 /** Finds two names of one file, which readers take for two files. */

@@ -1,5 +1,20 @@
 import { describe, expect, test } from '@jest/globals';
-import { appendFile, chmod, cp, link, mkdir, readdir, readFile, readlink, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  cp,
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Row } from '../../../src/core/index.js';
 import type { Warning } from '../../../src/core/errors.js';
@@ -31,6 +46,12 @@ async function begun(options: Partial<ParquetOptions>): Promise<string> {
 
 const idsIn = async (base: string): Promise<readonly unknown[]> =>
   (await duckdb(`SELECT id FROM read_parquet('${base}/**/*.parquet') ORDER BY id`)).map((row) => Object.values(row)[0]);
+
+/** Removes the folder in which readers see the part of a run that a path leads to. */
+function removeView(part: string): Promise<void> {
+  const [root = '', of = ''] = part.split('/data/');
+  return rm(join(root, of.split('/')[0] ?? ''), { recursive: true });
+}
 
 /** The path of the first part of a run. */
 async function partOf(base: string, runId: string): Promise<string> {
@@ -112,6 +133,18 @@ describe.each<Partial<ParquetOptions>>([...keeping, {}])(
   },
 );
 
+test('a link that was set back alone shows the rows of its run once it is accepted', async () => {
+  const base = await begun({ mode: 'append' });
+  const path = join(base, 't');
+  await run(base, 'run-2', { mode: 'append' }, rowsOf('20240102', 'c'));
+  await rm(path);
+  await symlink('.t.runs/run-1', path);
+  expect(await rollbackTable(path, { stateDir: join(base, 'state'), to: 'CURRENT' })).toMatchObject({ from: 'run-1', to: 'run-1' });
+  expect(await idsIn(base)).toEqual(['a', 'b']);
+  await run(base, 'run-3', { mode: 'append' }, rowsOf('20240103', 'd'));
+  expect(await idsIn(base)).toEqual(['a', 'b', 'd']);
+});
+
 test('a folder of runs in which no run was published is that of a new table', async () => {
   const base = await temporaryFolder();
   for (const folder of ['data/run-0', '_leadstream/intents']) await mkdir(join(base, '.t.runs', folder), { recursive: true });
@@ -154,7 +187,7 @@ describe.each(keeping)('a table that is not what its run wrote, with %j', (optio
   });
 
   test.each<[string, (part: string) => Promise<unknown>, RegExp]>([
-    ['is gone', (part) => rm(part), /cannot be read: .*ENOENT/],
+    ['is gone for readers, too', (part) => Promise.all([rm(part), removeView(part)]), /cannot be read: .*ENOENT/],
     ['is shorter', async (part) => truncate(part, (await stat(part)).size - 1), /has [\d,]+ bytes, but its manifest says [\d,]+/],
     ['is longer', (part) => appendFile(part, 'x'), /has [\d,]+ bytes, but its manifest says [\d,]+/],
     ['is no Parquet', async (part) => writeFile(part, Buffer.alloc((await stat(part)).size)), /is not a Parquet file/],
@@ -163,6 +196,14 @@ describe.each(keeping)('a table that is not what its run wrote, with %j', (optio
     const base = await begun(options);
     await damage(await partOf(base, 'run-1'));
     await refused(base, fault);
+  });
+
+  test('has a part stored again that only readers still had', async () => {
+    const base = await begun(options);
+    await rm(join(base, '.t.runs/data'), { recursive: true });
+    await next(base);
+    expect(await idsIn(base)).toEqual(['a', 'b', 'c']);
+    expect((await verifyTable(join(base, 't'))).differences).toEqual([]);
   });
 
   test('is taken at its word where the log does not know the table', async () => {

@@ -91,7 +91,7 @@ describe('a table of an earlier version', () => {
     for (let left = 0, isDead = true; isDead; left += 1) {
       let calls = left;
       kill.pathOf = (key) => ((calls -= 1) < 0 ? Promise.reject(new Error('dead')) : new DiskObjects(root).pathOf(key));
-      isDead = await convert(kill).then(
+      isDead = await convert(kill, 'run-3').then(
         () => false,
         (thrown: unknown) => String(thrown) === 'Error: dead',
       );
@@ -102,6 +102,77 @@ describe('a table of an earlier version', () => {
     await run(base, 'run-4', 'd');
     expect(await idsIn(base)).toBe('abcd');
     expect((await verifyTable(join(base, 't'))).differences).toEqual([]);
+  });
+
+  test.each(['run-2', 'run-3'])('loses nothing of %s, whose manifest cannot be read', async (damaged) => {
+    const base = await earlier();
+    const [path, stateDir] = [join(base, 't'), join(base, 'state')];
+    const manifest = await readFile(join(base, `.t.runs/${damaged}.manifest.json`));
+    await writeFile(join(base, `.t.runs/${damaged}.manifest.json`), manifest.subarray(0, manifest.length / 2));
+    if (damaged === 'run-3') {
+      await expect(run(base, 'run-4', 'd')).rejects.toMatchObject({ code: 'E_SINK_FOREIGN', message: expect.stringContaining('run-3') });
+      await rollbackTable(path, { stateDir, to: 'run-2' });
+      expect(await idsIn(base)).toBe('ab');
+    }
+    await run(base, 'run-4', 'd');
+    expect(await idsIn(base)).toBe(damaged === 'run-3' ? 'abd' : 'abcd');
+    for (const id of ['run-5', 'run-6']) await run(base, id, 'e', { mode: 'replace', keep: 0 });
+    expect([await idsIn(base), (await tableRuns(path)).map(({ run: id }) => id)]).toEqual(['e', ['run-6']]);
+    await expect(verifyTable(path, { run: damaged })).rejects.toMatchObject({
+      code: 'E_SINK_RUN',
+      message: expect.stringContaining('no readable manifest'),
+    });
+    await writeFile(join(base, `.t.runs/_leadstream/runs/${damaged}.json`), manifest);
+    expect(await rollbackTable(path, { stateDir, to: damaged })).toMatchObject({ evidence: 'sha256' });
+    expect(await idsIn(base)).toBe(damaged === 'run-3' ? 'abc' : 'ab');
+  });
+
+  test('takes a manifest that is restored where it was', async () => {
+    const base = await earlier();
+    const manifest = join(base, '.t.runs/run-3.manifest.json');
+    const whole = await readFile(manifest);
+    await writeFile(manifest, whole.subarray(0, whole.length / 2));
+    await expect(run(base, 'run-4', 'd')).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    await writeFile(manifest, whole);
+    await run(base, 'run-4', 'd');
+    expect(await idsIn(base)).toBe('abcd');
+  });
+
+  const drafts = ['run-4/day=d/part-00000-run-4.parquet.partial', 'run-4/day=c/part-00000-run-3.parquet.partial'];
+  const others = ['run-4/_SUCCESS.partial', 'run-4.keys.bin.partial', 'run-4.manifest.json.partial', 'run-4.link'];
+  test.each<[string, readonly string[]]>([
+    ['while it wrote', [drafts[0] ?? '']],
+    ['when it had prepared its commit', [...drafts, ...others]],
+    ['in its commit', [...[...drafts, 'run-4/_SUCCESS', 'run-4.keys.bin'].map((name) => name.replace('.partial', '')), ...others.slice(2)]],
+  ])('loses what a run left that was killed %s, and its redo log with it, but only when its pipeline runs', async (_when, left) => {
+    const base = await earlier();
+    const root = join(base, '.t.runs');
+    await mkdir(join(root, 'run-4/day=c'), { recursive: true });
+    await mkdir(join(root, 'run-4/day=d'));
+    for (const name of left)
+      await (name.endsWith('.link')
+        ? symlink('.t.runs/run-4', join(root, name))
+        : link(join(root, 'run-3/day=c/part-00000-run-3.parquet'), join(root, name)));
+    if (left.includes('run-4.link')) {
+      const before = await readdir(base, { recursive: true });
+      const returning = rollbackTable(join(base, 't'), { stateDir: join(base, 'state') });
+      await expect(returning).rejects.toMatchObject({ code: 'E_SINK_RUN', message: expect.stringContaining('run its pipeline once') });
+      const inState = (name: string) => name.startsWith('state') || name.endsWith('.lock');
+      expect((await readdir(base, { recursive: true })).filter((name) => !inState(name))).toEqual(before.filter((name) => !inState(name)));
+    }
+    await run(base, 'run-5', 'd');
+    expect(await idsIn(base)).toBe('abcd');
+    expect((await readdir(root, { recursive: true })).filter((name) => name.includes('run-4'))).toEqual([]);
+  });
+
+  test('is copied again where a copy was cut, on a file system without hard links', async () => {
+    const base = await earlier();
+    const copy = join(base, '.t.runs/data/run-1/day=a/part-00000.parquet.stored.partial');
+    await mkdir(dirname(copy), { recursive: true });
+    await writeFile(copy, 'PAR1');
+    await run(base, 'run-4', 'd');
+    expect((await verifyTable(join(base, 't'))).differences).toEqual([]);
+    expect(await readdir(dirname(copy))).toEqual(['part-00000.parquet.stored']);
   });
 
   test('is refused with all of its files when one of them is not what its run wrote', async () => {

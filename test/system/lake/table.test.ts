@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { cp, lstat, mkdir, open, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, lstat, mkdir, open, readdir, readFile, readlink, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { commitUnlogged, sha256File } from '../../../src/store/index.js';
 import { actionIn } from '../../../src/store/commit.js';
@@ -108,6 +108,42 @@ describe('a table', () => {
       'run-3',
       'run-3/part-00000-run-3.parquet',
     ]);
+  });
+
+  test.each<[string, (manifest: string) => Promise<unknown>]>([
+    ['cut', (manifest) => truncate(manifest, 100)],
+    ['lost', (manifest) => rm(manifest)],
+  ])('gives each row once to every glob after a run whose manifest is %s', async (_what, damage) => {
+    const folder = await temporaryFolder();
+    for (const id of ['run-1', 'run-2']) await run(folder, id);
+    await damage(join(folder, 'lake/.t.runs/_leadstream/runs/run-2.json'));
+    await rollbackTable(join(folder, 'lake/t'), { to: 'run-1', stateDir: join(folder, 'state') });
+    expect(await rowsOf(join(folder, 'lake/**/*.parquet'))).toEqual([{ uid: 'run-1' }]);
+    for (const id of ['run-3', 'run-4']) await run(folder, id);
+    expect(await rowsOf(join(folder, 'lake/**/*.parquet'))).toEqual([{ uid: 'run-4' }]);
+    expect(await filesBelow(join(folder, 'lake/.t.runs/data/run-2'))).toEqual(['part-00000.parquet.stored']);
+  });
+
+  test('stores a file again of which there is nothing but the name that readers had', async () => {
+    const folder = await temporaryFolder();
+    const root = join(folder, 'lake/.t.runs');
+    for (const id of ['run-1', 'run-2']) await run(folder, id);
+    await mkdir(join(root, 'run-1'));
+    await rename(join(root, 'data/run-1/part-00000.parquet.stored'), join(root, 'run-1/part-00000-run-1.parquet.kept'));
+    await rm(join(root, 'data/run-2'), { recursive: true });
+    await run(folder, 'run-3');
+    expect((await tableRuns(join(folder, 'lake/t'))).map(({ run: id }) => id)).toEqual(['run-3', 'run-2']);
+    await rollbackTable(join(folder, 'lake/t'), { stateDir: join(folder, 'state') });
+    expect(await rowsOf(join(folder, 'lake/**/*.parquet'))).toEqual([{ uid: 'run-2' }]);
+  });
+
+  test('has _SUCCESS again after a rollback', async () => {
+    const folder = await temporaryFolder();
+    for (const id of ['run-1', 'run-2'])
+      await writeAll(parquet({ path: 'lake/t', success_file: true }, recording(folder, id)), columns, [{ uid: id }]);
+    await rollbackTable(join(folder, 'lake/t'), { stateDir: join(folder, 'state') });
+    expect((await readdir(join(folder, 'lake/t'))).sort()).toEqual(['_SUCCESS', 'part-00000-run-1.parquet']);
+    expect((await verifyTable(join(folder, 'lake/t'))).differences).toEqual([]);
   });
 
   test('removes only what a manifest lists', async () => {
