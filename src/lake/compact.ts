@@ -28,7 +28,7 @@ interface CompactionContext {
  * Writes the small files of each partition that has several as large ones. The caller holds the lock, and publishes the change.
  *
  * @returns The runs before and after, and the change; it is absent if there is nothing to do.
- * @throws {LeadstreamError} `E_STATE_LOG` if the runs of the pipeline have another log: the next one would not find this in it.
+ * @throws {LeadstreamError} `E_STATE_LOG` if the pipeline's runs have another log, in which the next one would not find this run.
  */
 export async function prepareCompaction(path: string, { runId, runLog, stores, scratch, signal }: CompactionContext) {
   const table = await tableAt(path, stores);
@@ -41,7 +41,7 @@ export async function prepareCompaction(path: string, { runId, runLog, stores, s
   const [file] = manifest?.files ?? [];
   const found = file && !isRemote(path) ? await stat(table.placeOf(file, { run: from, sha256: '' })).catch(() => undefined) : undefined;
   const permissions = (found?.mode ?? 0o600) & 0o777;
-  // All earlier runs stay until the next run of the pipeline.
+  // The next run of the pipeline removes earlier runs.
   const options = { mode: 'append', permissions, keep: Number.MAX_SAFE_INTEGER } as const;
   // A table that was written in code has no log.
   const context = { at: path, runId, ...(evidence === 'sha256' && { runLog }) };
@@ -57,7 +57,7 @@ export async function prepareCompaction(path: string, { runId, runLog, stores, s
 }
 
 /**
- * Rewrites files in the order of the manifest, and their rows in theirs; in a partition with large files, those come first.
+ * Keeps the order of the files in the manifest, and that of their rows; in a partition with large files, those come first.
  * Memory: a row group that is read, and one that is written.
  */
 async function compacted(

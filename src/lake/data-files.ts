@@ -157,7 +157,7 @@ export class DataFiles {
     this.#waiting -= rows;
     file.rows += rows;
     this.#writing = file.encoder.writeGroup(slot.group.take());
-    // The next call that awaits it gets the failure; until then nothing listens.
+    // A later call awaits it and gets the failure; until then nothing listens.
     this.#writing.catch(() => undefined);
   }
 

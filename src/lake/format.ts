@@ -25,7 +25,7 @@ export interface CommittedRun {
 export interface TableVersion<T = unknown> {
   /** Larger than those of all versions before it. */
   readonly sequence: number;
-  /** The newest run among this version and those before it; `undefined` if no run of leadstream is. */
+  /** The newest run of leadstream up to this version; `undefined` if there is none. */
   readonly current: CommittedRun | undefined;
   /** Earlier runs to which the table can return, the newest first. */
   readonly kept: readonly CommittedRun[];
@@ -33,7 +33,7 @@ export interface TableVersion<T = unknown> {
   readonly files: readonly LiveFile[];
   /** The file with the current metadata of Iceberg. */
   readonly metadata?: string | undefined;
-  /** All runs of which the table still knows that they committed. Objects of others are removed when a version after the one that they began with exists. */
+  /** All runs that the table knows to have committed. Objects of others are removed once there is a version after the one that they began with. */
   readonly runs: readonly string[];
   readonly state: T;
 }
@@ -44,9 +44,9 @@ export interface FoundVersion extends TableVersion {
   readonly unfinished?: readonly CommittedRun[];
   /** The run whose commit began and did not complete. */
   readonly interrupted?: string | undefined;
-  /** Shows that it is not the newest one, as a sentence. */
+  /** Why it is not the newest version, as a sentence. */
   readonly older?: string | undefined;
-  /** Set when nothing says any more which run is current, although there are runs. */
+  /** Set if there are runs, but nothing says which one is current. */
   readonly lost?: { readonly message: string; readonly remedy: string; readonly shown: CommittedRun | undefined } | undefined;
 }
 
@@ -108,9 +108,9 @@ export interface TableFormat<T = unknown> extends FormatBase<T> {
    * @throws {LeadstreamError} `E_RUN_LOCKED` if another writer committed first.
    */
   commit(base: TableVersion<T> | undefined, change: TableChange): Promise<TableVersion<T>>;
-  /** Of a table that is committed together with others: says what the run is going to commit, `undefined` if nothing. */
+  /** Says what a run is going to commit, `undefined` if nothing, for a table that is committed together with others. */
   announce?(run: string, base: TableVersion<T> | undefined, change: TableChange | undefined): void;
-  /** Then, if the table stays as it is: returns when the others are committed. */
+  /** Returns when the others are committed, if the table itself stays as it is. */
   stay?(run: string): Promise<unknown>;
   /** Takes back what was announced. @returns Whether it may be committed all the same. */
   withdraw?(): Promise<boolean>;

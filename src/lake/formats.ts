@@ -29,7 +29,7 @@ export async function tableAt(path: string, stores: ObjectStores): Promise<Store
   return shared || isRemote(path) ? new StoreTable(objects, shared ?? new PointerFormat(objects)) : linkedTable(path);
 }
 
-/** Returns whether a table is in a catalog. Next to it there is no lock then, because a catalog may allow nothing but tables there. */
+/** Returns whether a table is in a catalog. It has no lock next to it then, because a catalog may allow nothing but tables there. */
 export async function isInCatalog(path: string, stores: ObjectStores): Promise<boolean> {
   return isRemote(path) && (await stores.at(path).find(noteKey)) !== undefined;
 }

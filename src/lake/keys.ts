@@ -91,7 +91,7 @@ function keysIn(bytes: Buffer | undefined, sha256: string): KeyMap | undefined {
   return keys;
 }
 
-/** In a file with field ids, they decide which column is which: its names may be older than those of the table. */
+/** Adds the keys of a file. Field ids identify its columns, if it has them: its names may be older than those of the table. */
 async function addFile(keys: KeyMap, table: string, path: string, key: readonly string[], fieldIds: FieldIds = new Map()): Promise<void> {
   const { schema } = (await footerOf(path)) ?? { schema: [] };
   const columns = [...fieldIds].map(([name, id]) => [name, schema.find(({ field_id: found }) => found === id)?.name ?? ''] as const);

@@ -104,8 +104,8 @@ export const manifestShape = schema((z) =>
 export const bookedRows = schema((z) => z.object({ written: count(), unchanged: count() }));
 
 /**
- * The content of `_leadstream/runs/<run>.json`. `rows` and `bytes` are sums over `files`, all those of the table, by their names while the
- * run is published.
+ * The content of `_leadstream/runs/<run>.json`. `files` are all files of the table, by the names that readers see while the run
+ * is published; `rows` and `bytes` are their sums.
  */
 export type Manifest = z.output<ReturnType<typeof manifestShape>>;
 

@@ -7,7 +7,7 @@ export const runDateColumn = 'run_date';
 /** Folder name that Hive and compatible readers take for null. */
 const nullName = '__HIVE_DEFAULT_PARTITION__';
 
-/** Folder name for the empty text where null is another partition. No text has it: only ASCII characters are encoded. */
+/** Folder name for the empty text where null is another partition. No text gets it, since only ASCII characters are encoded. */
 const emptyName = '%E2%88%85';
 
 /** Maximum length of a folder name, in bytes of UTF-8, in common file systems. */

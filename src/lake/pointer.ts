@@ -118,7 +118,7 @@ export class Pointer {
     const next = { ...change, sequence: base.content.sequence + 1, nonce: randomUUID(), runs };
     const write = async () => ({ content: next, etag: await this.objects.replace(pointerKey, textOf(next), base.etag) });
     return decided(this.objects, `${this.path}/${pointerKey}`, write, async () => {
-      // Whatever was answered, the attempt may have arrived, or may arrive yet.
+      // The attempt may have arrived, or may still arrive, whatever the answer was.
       const now = await this.read();
       if (now?.content.nonce === next.nonce || committing.some((run) => now?.content.runs.includes(run))) return now ?? base;
       if (now?.content.nonce !== base.content.nonce) throw lostTo(this.path);
@@ -160,7 +160,7 @@ export class PointerFormat implements TableFormat<PointerState> {
     return this.versionOf(await this.pointer.restore(state, this.pointer.keptAt(state, run)));
   }
 
-  /** What the manifests of `dropped` runs name, and those of the others do not. */
+  /** Returns what only the manifests of `dropped` runs name. */
   async expire({ current, kept }: PointerVersion, _keep: number, dropped: readonly string[]): Promise<readonly string[]> {
     if (dropped.length === 0) return [];
     const stay: Manifest[] = [];
@@ -220,7 +220,7 @@ export function runsOf(tables: Published['tables']): readonly string[] {
     .sort();
 }
 
-/** What the newest `keep` commits published earlier, and what was replaced a moment ago. */
+/** Returns what the newest `keep` commits published earlier, and what was replaced a moment ago. */
 function keptOf({ current, kept }: Content, keep: number): Content['kept'] {
   const now = new Date();
   const all = [...(current.id > 0 ? [{ ...current, replaced_at: now.toISOString() }] : []), ...kept];

@@ -201,9 +201,9 @@ export class StoreRun {
     const keys = storeKeys && (await this.#stored(keysKey(runId), storeKeys));
     const made = manifestWith(keys);
     const { before } = this;
-    // One that repeats the run before takes its place: that is not kept.
+    // A run that repeats the one before takes its place, so that one is not kept.
     const manifest = linked && before && isRepeated(before, made) ? { ...made, replaced: before.replaced } : made;
-    // What killed runs left is removed after a commit, by which theirs can only be refused.
+    // Only after a commit, which makes theirs fail, may the remains of killed runs be removed.
     if (
       format.link === undefined &&
       (await this.#isUnchanged(manifest)) &&
@@ -260,7 +260,7 @@ export class StoreRun {
     for (const file of this.#opened) await file.discard();
     const { format } = this.table;
     if (format.link === undefined && format.withdraw ? await format.withdraw() : this.#isUndecided) return;
-    // What stays, or arrives yet of an upload that was cut, is removed by the next run, which finds the intent.
+    // The next run finds the intent, and removes what stays or arrives late of an upload.
     await this.table.removeRun(this.context.runId, this.#failure === undefined).catch(() => undefined);
     await removeFolders(this.made);
   }

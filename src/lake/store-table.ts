@@ -36,7 +36,7 @@ export async function keysBelow(objects: ObjectStore, prefixes: readonly string[
   return keys;
 }
 
-/** What a run leaves before its first data file, so that the next one can remove its objects should it never commit. */
+/** What a run leaves before its first data file, so that the next one can remove its objects if it never commits. */
 const intent = schema((z) =>
   z.object({
     version: z.literal(1),
@@ -51,7 +51,7 @@ export type Intent = z.output<ReturnType<typeof intent>>;
 
 const returnKey = `${ownFolder}returned.json`;
 
-/** What was right when the table last returned to an earlier state: the runs after `run` up to `until` are no longer part of it. */
+/** The last return to an earlier state: the runs after `run` up to `until` are no longer part of the table. */
 const tableReturn = schema((z) => z.object({ version: z.literal(1), run: z.string(), sequence: z.number(), until: z.string() }));
 
 /**
@@ -65,8 +65,8 @@ const tableReturn = schema((z) => z.object({ version: z.literal(1), run: z.strin
  * | `_leadstream/intents/RUN.json` | said before the first data file, removed after the commit |
  * | `_leadstream/returned.json` | the last rollback |
  *
- * A kill at any moment leaves objects that no version names, and an intent that names their run. The next run that commits removes them: by then, an attempt of
- * the killed one to commit that is still on its way can only be refused.
+ * A kill at any moment leaves objects that no version names, and an intent that names their run. The next run that commits removes them: a commit
+ * of the killed one that is still under way is refused from then on.
  */
 export class StoreTable {
   constructor(
@@ -134,7 +134,7 @@ export class StoreTable {
     if (this.format.link !== undefined) return this.format.load();
     const committed = await this.#committed(log);
     const version = await this.format.load();
-    // Others have removed all that it knew of runs: no run is newer.
+    // Other programs removed all of its runs, so none is newer.
     if (version === undefined || (version.current === undefined && version.files.length > 0)) return version;
     const { data: last } = tableReturn().safeParse(jsonIn((await this.objects.read(returnKey))?.bytes.toString('utf8') ?? ''));
     const newest = version.runs.toSorted().at(-1);
@@ -146,7 +146,7 @@ export class StoreTable {
     return { ...version, older: `${event} after all that the metadata of ${this.path} knows; restore the newest metadata, or ${remedy}` };
   }
 
-  /** Records, for all machines, that a version is right to show a run: those that committed after it are no longer part of the table. */
+  /** Records for all machines that a version shows the right run: those that committed after it are no longer part of the table. */
   async recordReturn(run: string, { sequence }: Pick<TableVersion, 'sequence'>, log?: RunLog): Promise<void> {
     const until = [newRunId(), ...(await this.#committed(log))].sort().at(-1);
     await this.objects.put(returnKey, `${JSON.stringify({ version: 1, run, sequence, until })}\n`);
@@ -223,7 +223,7 @@ export class StoreTable {
       throw new SinkError('E_SINK_FOREIGN', `${this.path} has run ${committed} of a table that is no longer there; ${remedy}`);
     }
     for await (const { key } of this.objects.list('')) {
-      // What a first run left that was killed.
+      // A killed first run left it.
       if (isOfRun(key)) continue;
       throw new SinkError('E_SINK_FOREIGN', `${this.path} has ${key}, which is not part of it; choose another path, or move that away`);
     }

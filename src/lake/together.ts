@@ -107,7 +107,7 @@ export class CommitBarrier {
   }
 }
 
-/** A table of several that one pointer names. By itself, it can be read and compacted. */
+/** A table of several that one pointer names. It can be read and compacted by itself. */
 class SharedFormat extends PointerFormat {
   constructor(objects: ObjectStore, pointer: Pointer) {
     super(objects, pointer, objects.root.slice(pointer.path.length + 1));

@@ -113,7 +113,7 @@ async function viewDifferences({ linked, objects }: StoreTable, manifest: Manife
   return [...links, ...(await compare(view, manifest))];
 }
 
-/** Objects that the version does not name are no difference: readers do not see them. */
+/** Compares what the version names; readers do not see other objects. */
 async function storedDifferences(table: StoreTable, manifest: Manifest, folder = tmpdir()): Promise<readonly string[]> {
   const { linked, objects } = table;
   const { run_id: run, keys } = manifest;

@@ -20,7 +20,7 @@ export async function show(pointer: Pointer): Promise<void> {
     const state = await pointer.read();
     if (state === undefined || state.content.current.id === 0) return;
     const { current, kept } = state.content;
-    // An older pointer that somebody restored counts on from there, but runs are never the same.
+    // A pointer that somebody restored repeats ids, but never runs.
     const nameOf = ({ id, tables }: typeof current) => `${id}-${runsOf(tables).at(-1)}`;
     const folder = link.view(nameOf(current));
     await attempt('E_SINK_WRITE', `cannot create ${folder}`, () => create(folder, pointer, state));
@@ -33,7 +33,7 @@ export async function show(pointer: Pointer): Promise<void> {
 /** What `nameOf` returns, and a draft of it. */
 const isView = /^\d+-[\w-]+(?:\.[0-9a-f]{16}\.tmp)?$/;
 
-/** Nobody sees a part of it: it gets its name last. */
+/** Creates a view, which gets its name last, so that nobody sees a part of it. */
 async function create(path: string, pointer: Pointer, state: PointerState): Promise<void> {
   if ((await entriesBelow(path)).length > 0) return;
   const draft = temporaryName(path);
@@ -41,7 +41,7 @@ async function create(path: string, pointer: Pointer, state: PointerState): Prom
   const folders = new Set<string>();
   for (const table of Object.keys(state.content.current.tables)) {
     const objects = objectsAt(join(pointer.path, table));
-    // Whoever reads all of this folder, or of one above it, would get the rows of several runs, and gets an error at this.
+    // Readers of this whole folder, or one above it, fail here instead of getting the rows of several runs.
     await objects.put('read-through-current.parquet', `Not Parquet: ../${viewName}/${table} is the table.\n`);
     for (const file of (await new PointerFormat(objects, pointer, table).versionOf(state)).files) {
       const [folder, [, run], [part]] = [join(draft, table, folderOf(file)), file.name.split('/'), basename(file.name).split('.')];

@@ -38,7 +38,7 @@ export type LinkAction = z.output<ReturnType<typeof linkAction>>;
 export interface Commit {
   /** The only outputs that the actions may change. Absolute paths. */
   readonly outputs: readonly string[];
-  /** In order: data first, what makes it visible to readers last. */
+  /** Carried out in this order: data first, what makes it visible to readers last. */
   readonly actions: readonly Action[];
 }
 
@@ -169,7 +169,7 @@ async function renamed({ from, to }: RenameAction, found: Stats): Promise<void> 
   }
 }
 
-/** Refuses anything but a regular file, a folder or nothing. Whether a folder is empty shows when the rename is done. */
+/** Refuses anything but a regular file, a folder or nothing. The rename fails for a folder that is not empty. */
 async function refuseOccupied(to: string): Promise<void> {
   const found = await lstat(to).catch(unlessMissing(undefined));
   if (found === undefined || found.isFile() || found.isDirectory()) return;
@@ -242,7 +242,7 @@ async function isLinkTo(path: string, target: string): Promise<boolean> {
   return (await readlink(path).catch(() => undefined)) === target;
 }
 
-/** Since it was checked, several gigabytes may have been read. */
+/** Reading gigabytes may have taken minutes since the check. */
 async function refuseChanged(before: Stats, path: string, destination: string): Promise<void> {
   const now = await lstat(path);
   if (before.dev === now.dev && before.ino === now.ino && before.size === now.size && before.mtimeMs === now.mtimeMs) return;

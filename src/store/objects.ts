@@ -46,11 +46,11 @@ export function isFile(body: ObjectBody): body is FinishedFile {
 }
 
 /**
- * Objects below a place, by keys such as `data/RUN/part-00000.parquet`: a prefix of a bucket, or a folder of this machine. What was written whole is read whole;
- * nobody sees a part of an object. `test/contracts/objects.ts` is the contract.
+ * Objects below a place, by keys such as `data/RUN/part-00000.parquet`: a prefix of a bucket, or a folder of this machine. Nobody sees a part
+ * of an object. `test/contracts/objects.ts` is the contract.
  *
- * Reading, `upload`, `list` and `remove` are repeated when they fail for a moment. `create` and `replace` are one attempt each: if one rejects, what became of
- * it is undecided, and the caller has to read the object to find out.
+ * Reading, `upload`, `list` and `remove` are repeated when they fail for a moment. `create` and `replace` are one attempt each: after a rejection
+ * its outcome is unknown, and the caller has to read the object.
  *
  * @throws {SinkError} From every method: `E_SINK_PATH` when the place cannot be used (missing, no permission, expired credentials), `E_SINK_WRITE` otherwise.
  * @throws {LeadstreamError} `E_RUN_LOCKED` from those that write, if the store refuses because the object is there already, or is another one by now.
@@ -58,7 +58,7 @@ export function isFile(body: ObjectBody): body is FinishedFile {
 export interface ObjectStore {
   /** The place, without a slash at the end: `s3://bucket/lake/leads`, `/srv/lake/leads`. */
   readonly root: string;
-  /** Stops the run: transfers of files are cut at once, every other request soon, and has no further attempt. */
+  /** Stops the run: file transfers end at once, other requests soon, and nothing is attempted again. */
   readonly signal?: AbortSignal | undefined;
   /** Returns `undefined` for a missing object, never for one that may not be read. */
   read(key: string): Promise<StoredObject | undefined>;
@@ -86,7 +86,7 @@ export function lostTo(object: string): LeadstreamError {
   return new LeadstreamError('E_RUN_LOCKED', `${object} was written by something else while this run worked, and stays as it is`);
 }
 
-/** Without a version there is no condition for a write. */
+/** A conditional write needs a version. */
 export function unversioned(object: string): SinkError {
   const fault = `the store gives no ETag of ${object}, so a write could destroy another run's`;
   return new SinkError('E_SINK_PATH', `${fault}; if only one runs at a time, set single_writer: true`);
@@ -103,7 +103,7 @@ export interface ObjectStores {
 }
 
 /**
- * Creates an object, or replaces the version that was read, and finds out what became of it. The same body by someone else counts as ours: a nonce tells.
+ * Creates an object, or replaces the version that was read, and finds out what became of it. The same body from another writer counts as ours, unless it has a nonce.
  *
  * @param version `undefined` if there was none.
  * @returns The new version; `undefined` if someone else was faster.
@@ -120,7 +120,7 @@ export async function writeOnce(store: ObjectStore, key: string, body: ObjectBod
 
 type LookUp<T> = (failure: unknown) => Promise<T | 'no trace'>;
 
-/** Attempts a write until its outcome is known, or the run is stopped. Only if the look-up says so it has lost: a refusal may be due to an earlier attempt. */
+/** Attempts a write until its outcome is known, or the run is stopped. An earlier attempt may be the reason for a refusal, so the look-up decides whether another writer won. */
 export async function decided<T>({ signal }: ObjectStore, object: string, write: () => Promise<T>, lookUp: LookUp<T>): Promise<T> {
   for (let attempts = 1, failure: unknown; ; attempts += 1) {
     try {
@@ -141,7 +141,7 @@ export async function decided<T>({ signal }: ObjectStore, object: string, write:
   }
 }
 
-/** Attempts at something that left no trace. */
+/** Number of attempts if none leaves a trace. */
 const maxAttempts = 4;
 
 /** Returns the SHA-256 of a body; a file, or a copy of it, is read again. @throws {SinkError} `E_SINK_VERIFY` if it is not what was finished. */

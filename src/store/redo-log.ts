@@ -24,7 +24,7 @@ interface StoredCommit extends LoggedCommit {
   readonly loggedAt: string;
 }
 
-/** It goes up with every store and action that is added, when content changes its meaning, and when a reader of the previous version would lose content. */
+/** The version goes up with every new store or action, when content changes its meaning, and when a reader of the previous version would lose content. */
 const version = 4;
 const store = 'local-disk';
 
