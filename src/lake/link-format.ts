@@ -167,7 +167,8 @@ export class LinkFormat implements LinkedFormat {
 
   async expire({ current, kept }: FoundVersion, _keep: number, dropped: readonly string[]): Promise<readonly string[]> {
     const stay = await this.#manifests([...(current ? [current] : []), ...kept].map(({ run }) => run));
-    if (stay[0]?.run_id !== current?.run) throw new SinkError('E_SINK_FOREIGN', `${this.link}: the manifest of its run cannot be read`);
+    if (current === undefined || stay[0]?.run_id !== current.run)
+      throw new SinkError('E_SINK_FOREIGN', `${this.link} leads to no run whose manifest can be read, so nothing is removed`);
     // One that cannot be read may name every file that was there then.
     const unread = kept.map(({ run }) => run).filter((run) => stay.every((each) => each.run_id !== run));
     const names = namedOnlyIn(await this.#manifests(dropped), stay);

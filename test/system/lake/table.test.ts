@@ -137,6 +137,20 @@ describe('a table', () => {
     expect(await rowsOf(join(folder, 'lake/**/*.parquet'))).toEqual([{ uid: 'run-2' }]);
   });
 
+  test('removes no run when the link is lost before the cleanup', async () => {
+    const folder = await temporaryFolder();
+    await run(folder, 'run-1');
+    const writer = await parquet({ path: 'lake/t', keep: 0 }, recording(folder, 'run-2'));
+    await writer.begin(columns);
+    await writer.write(pageOf(1, [{ uid: 'run-2' }]));
+    const prepared = await writer.prepare();
+    await commitUnlogged(await commitOf(prepared));
+    await rm(join(folder, 'lake/t'));
+    await expect(prepared.cleanup()).rejects.toMatchObject({ code: 'E_SINK_FOREIGN' });
+    expect((await tableRuns(join(folder, 'lake/t'))).map(({ run: id }) => id)).toEqual(['run-2', 'run-1']);
+    expect(await rowsOf(join(folder, 'lake/**/*.parquet'))).toEqual([{ uid: 'run-2' }]);
+  });
+
   test('has _SUCCESS again after a rollback', async () => {
     const folder = await temporaryFolder();
     for (const id of ['run-1', 'run-2'])
