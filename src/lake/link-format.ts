@@ -137,7 +137,7 @@ export class LinkFormat implements LinkedFormat {
     const { run_id: run } = manifest;
     const actions = await this.#draft(manifest, permissions);
     for (const folder of [this.#root, this.view(run)]) await openTo(folder, permissions);
-    return [...actions, await this.#link.to(run), ...(await this.#hidden((each) => each !== run))];
+    return [...actions, await this.#link.to(run), ...(await this.#hiddenBut(run))];
   }
 
   async restore({ current }: FoundVersion, run: string): Promise<readonly Action[]> {
@@ -145,9 +145,9 @@ export class LinkFormat implements LinkedFormat {
     const stored = new Set(await keysBelow(this.objects, ['data/']));
     // Files of the current run may be missing.
     const files = manifest?.files.filter(({ name }) => stored.has(storedKeyOf(name))) ?? [];
-    const actions = manifest ? await this.#draft({ ...manifest, files }) : [];
-    if (run === current?.run) return [...actions, ...(await this.#hidden((each) => each > run))];
-    return [...actions, await this.#link.to(run), ...(await this.#hidden((each) => each !== run))];
+    const actions: Action[] = manifest ? await this.#draft({ ...manifest, files }) : [];
+    if (run !== current?.run) actions.push(await this.#link.to(run));
+    return [...actions, ...(await this.#hiddenBut(run))];
   }
 
   /** Those with other content than the current one, first of them the one that it replaced. */
@@ -281,9 +281,9 @@ export class LinkFormat implements LinkedFormat {
     return [...copies, ...shown];
   }
 
-  /** Returns the actions that hide the data files of some views from every glob. */
-  async #hidden(isMeant: (run: string) => boolean): Promise<readonly RenameAction[]> {
-    const views = [...(await this.#views())].filter(([run]) => isMeant(run));
+  /** Returns the actions that hide the data files of all other views from every glob. */
+  async #hiddenBut(current: string): Promise<readonly RenameAction[]> {
+    const views = [...(await this.#views())].filter(([run]) => run !== current);
     const paths = views.flatMap(([run, names]) =>
       names.filter((name) => dataFileName.test(name)).map((name) => join(this.view(run), name)),
     );

@@ -133,16 +133,20 @@ describe.each<Partial<ParquetOptions>>([...keeping, {}])(
   },
 );
 
-test('a link that was set back alone shows the rows of its run once it is accepted', async () => {
+test.each([
+  ['an earlier', 'run-1', ['a', 'b']],
+  ['a later', 'run-2', ['a', 'b', 'c']],
+])('a link that was set to %s run alone shows its rows once it is accepted', async (_which, to, ids) => {
   const base = await begun({ mode: 'append' });
-  const path = join(base, 't');
+  const [path, stateDir] = [join(base, 't'), join(base, 'state')];
   await run(base, 'run-2', { mode: 'append' }, rowsOf('20240102', 'c'));
+  if (to === 'run-2') await rollbackTable(path, { stateDir });
   await rm(path);
-  await symlink('.t.runs/run-1', path);
-  expect(await rollbackTable(path, { stateDir: join(base, 'state'), to: 'CURRENT' })).toMatchObject({ from: 'run-1', to: 'run-1' });
-  expect(await idsIn(base)).toEqual(['a', 'b']);
+  await symlink(`.t.runs/${to}`, path);
+  expect(await rollbackTable(path, { stateDir, to: 'CURRENT' })).toMatchObject({ from: to, to });
+  expect(await idsIn(base)).toEqual(ids);
   await run(base, 'run-3', { mode: 'append' }, rowsOf('20240103', 'd'));
-  expect(await idsIn(base)).toEqual(['a', 'b', 'd']);
+  expect(await idsIn(base)).toEqual([...ids, 'd']);
 });
 
 test('a folder of runs in which no run was published is that of a new table', async () => {
