@@ -72,12 +72,16 @@ export class LinkFormat implements LinkedFormat {
 
   /** As `begin`, for a rollback: a commit that an earlier version prepared may be logged somewhere else. */
   async show(): Promise<void> {
-    if ((await namesIn(this.#root)).every((name) => !name.endsWith(linkEnding))) await this.begin();
+    await this.#repair((await namesIn(this.#root)).every((name) => !name.endsWith(linkEnding)));
   }
 
   async begin(): Promise<void> {
+    await this.#repair(true);
+  }
+
+  async #repair(isConverted: boolean): Promise<void> {
     const published = await this.#link.safeTarget();
-    await convert(this.objects, published);
+    if (isConverted) await convert(this.objects, published);
     if (published !== undefined) await this.objects.remove([intentKey(published)]);
   }
 
@@ -188,7 +192,7 @@ export class LinkFormat implements LinkedFormat {
       if (run === undefined ? each === published : each !== run) continue;
       const view = this.view(each);
       await attempt('E_SINK_WRITE', `cannot remove ${view}`, async () => {
-        for (const name of names) if (await this.#isNeedless(name)) await removeFile(join(view, name));
+        for (const name of names) if (await this.#isNeedless(view, name)) await removeFile(join(view, name));
         await removeFile(view + linkEnding);
         await removeEmpty(view);
       });
@@ -198,11 +202,15 @@ export class LinkFormat implements LinkedFormat {
     for (const writer of await namesIn(join(this.#root, 'data'))) await removeEmpty(join(this.#root, 'data', writer));
   }
 
-  /** Whether a file in a view is ours, and not the only copy of a data file. */
-  async #isNeedless(name: string): Promise<boolean> {
+  /** Whether a file in a view is ours, and stored: as the same file, or with the same bytes where a copy of the folders separated them. */
+  async #isNeedless(view: string, name: string): Promise<boolean> {
     const whole = name.replace(hiddenEnding, '');
     if (!dataFileName.test(whole) || name.endsWith(partialEnding)) return isOurs(name);
-    return (await lstat(await this.pathOf(whole)).catch(unlessMissing(undefined))) !== undefined;
+    const [path, storedPath] = [join(view, name), await this.pathOf(whole)];
+    const stored = await lstat(storedPath).catch(unlessMissing(undefined));
+    if (stored === undefined) return false;
+    const { ino, size } = await lstat(path);
+    return ino === stored.ino || (size === stored.size && (await sha256File(path)) === (await sha256File(storedPath)));
   }
 
   /**
@@ -254,7 +262,7 @@ export class LinkFormat implements LinkedFormat {
     const shown: RenameAction[] = [];
     const changed = new Set<string>();
     for (const name of await filesBelow(view))
-      if (hiddenEnding.test(name) && (await this.#isNeedless(name))) await removeFile(join(view, name));
+      if (hiddenEnding.test(name) && (await this.#isNeedless(view, name))) await removeFile(join(view, name));
     let fileMode = permissions;
     for (const file of files) {
       const [stored, to] = [await this.pathOf(file.name), join(view, file.name)];

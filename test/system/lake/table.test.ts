@@ -137,6 +137,33 @@ describe('a table', () => {
     expect(await rowsOf(join(folder, 'lake/**/*.parquet'))).toEqual([{ uid: 'run-2' }]);
   });
 
+  test('keeps the whole file of a view when the stored one, of which it is a copy, was cut', async () => {
+    const folder = await temporaryFolder();
+    const root = join(folder, 'lake/.t.runs');
+    for (const id of ['run-1', 'run-2']) await run(folder, id);
+    const [stored, view] = [join(root, 'data/run-2/part-00000.parquet.stored'), join(root, 'run-2/part-00000-run-2.parquet')];
+    await rename(view, `${view}.copy`);
+    await cp(`${view}.copy`, view);
+    await rm(`${view}.copy`);
+    const whole = await sha256File(view);
+    await rm(stored);
+    await writeFile(stored, 'PAR1');
+    await run(folder, 'run-3');
+    expect(await rowsOf(join(folder, 'lake/**/*.parquet'))).toEqual([{ uid: 'run-3' }]);
+    expect(await sha256File(`${view}.kept`)).toBe(whole);
+  });
+
+  test('keeps a run that was published when its commit was cut, and then rolled back, while another rollback left its draft', async () => {
+    const folder = await temporaryFolder();
+    const root = join(folder, 'lake/.t.runs');
+    for (const id of ['run-1', 'run-2']) await run(folder, id);
+    await symlink('.t.runs/run-1', join(root, 'run-1.link'));
+    await writeFile(join(root, '_leadstream/intents/run-2.json'), '{"version":1,"run":"run-2","base":0,"started_at":""}');
+    await rollbackTable(join(folder, 'lake/t'), { stateDir: join(folder, 'state') });
+    await writeAll(parquet({ path: 'lake/t', keep: 2 }, recording(folder, 'run-3')), columns, [{ uid: 'run-3' }]);
+    expect((await tableRuns(join(folder, 'lake/t'))).map(({ run: id }) => id).sort()).toEqual(['run-1', 'run-2', 'run-3']);
+  });
+
   test('removes no run when the link is lost before the cleanup', async () => {
     const folder = await temporaryFolder();
     await run(folder, 'run-1');
@@ -258,7 +285,7 @@ describe('a table', () => {
     await run(folder, 'run-1');
     const dead = ['run-0.json', 'run-0.keys.bin'].map((name) => `_leadstream/runs/${name}`);
     dead.push('data/run-0/k=1/part-00000.parquet.stored', 'data/run-1/part-00000.parquet.stored.partial');
-    dead.push('run-0/k=1/part-00000-run-0.parquet.partial', 'run-0/part-00000-run-1.parquet', 'run-0/_SUCCESS.partial');
+    dead.push('run-0/k=1/part-00000-run-0.parquet.partial', 'run-0/_SUCCESS.partial');
     const others = [
       'notes.txt',
       'run-0.json.mine',
@@ -271,6 +298,7 @@ describe('a table', () => {
       await mkdir(dirname(join(root, name)), { recursive: true });
       await writeFile(join(root, name), '');
     }
+    await cp(join(root, 'run-1/part-00000-run-1.parquet'), join(root, 'run-0/part-00000-run-1.parquet'));
     await symlink('.t.runs/run-0', join(root, 'run-0.link'));
     await writeFile(join(root, '_leadstream/intents/run-0.json'), '{"version":1,"run":"run-0","base":0,"started_at":""}');
     await run(folder, 'run-2');
