@@ -159,7 +159,9 @@ export class StoreTable {
   async #committed(log?: RunLog): Promise<readonly string[]> {
     const stored = await storedRuns(this.objects);
     const begun = await keysBelow(this.objects, [intentsFolder]);
-    const committed = stored.filter((run) => !begun.includes(intentKey(run)));
+    // A run that was refused in between has removed its manifest, and then its intent.
+    const present = await storedRuns(this.objects);
+    const committed = stored.filter((run) => !begun.includes(intentKey(run)) && present.includes(run));
     return committed.length === 0 ? [] : [...committed, ...((await log?.committed(this.path)) ?? [])];
   }
 

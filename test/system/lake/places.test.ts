@@ -1,8 +1,9 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { Manifest } from '../../../src/lake/manifest.js';
 import { PointerFormat } from '../../../src/lake/pointer.js';
-import { manifestKey } from '../../../src/lake/store-table.js';
+import { intentKey, manifestKey } from '../../../src/lake/store-table.js';
 import { compactTests } from '../../contracts/compact.js';
 import { damagedTests } from '../../contracts/damaged.js';
 import { storeTableTests, tableTests } from '../../contracts/store-tables.js';
@@ -19,6 +20,19 @@ test('a run that cannot say that it begins leaves nothing in its scratch folder'
   table.stores.fails = (name, key) => name === 'put' && key.startsWith('_leadstream/intents/');
   await expect(table.run({}, rowsOf('20240101', 'a'))).rejects.toThrow('dead');
   expect(await filesBelow(join(table.folder, 'scratch'))).toEqual([]);
+});
+
+test('a run that was refused while the table is opened has not committed', async () => {
+  const table = await Tested.at('delta', 'folder');
+  await table.run({}, rowsOf('20240101', 'a'));
+  const keys = [manifestKey('run-9'), intentKey('run-9')];
+  for (const key of keys) await table.objects.put(key, '{}');
+  table.stores.fails = (name, key) => {
+    if (name === 'list' && key === '_leadstream/intents/') for (const each of keys) rmSync(join(table.path, each), { force: true });
+    return false;
+  };
+  await table.run({}, rowsOf('20240101', 'b'));
+  expect(await table.rows()).toEqual(['b']);
 });
 
 test('a plain table forgets a run with more files than a call takes arguments', async () => {
