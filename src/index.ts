@@ -5,6 +5,7 @@ export * from './tables.js';
 export { catalogue } from './core/index.js';
 export { RateLimiters } from './http/index.js';
 export { RestCatalog } from './lake/index.js';
+export { prepareFetching } from './source/index.js';
 export {
   explainPipeline,
   extensionsOf,

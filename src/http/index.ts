@@ -1,5 +1,5 @@
 export * from './credentials.js';
 export { proxyFor, proxyIn, proxyProblem, proxySecrets } from './proxy.js';
 export { RateLimiters } from './pacer.js';
-export { createRequests, discreet, exchange, openTransport, type RequestDescription, type RetryPolicy } from './requests.js';
+export { createRequests, discreet, exchange, loadTransport, openTransport, type RequestDescription, type RetryPolicy } from './requests.js';
 export type { HttpAnswer, OwnAgents, Target, Transport, TransportOptions } from './transport.js';

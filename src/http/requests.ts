@@ -203,10 +203,13 @@ export async function exchange({ url, attempts, proxy: given, headers, attemptMs
   }
 }
 
+/** Loads the HTTP library. */
+export const loadTransport = () => import('./transport.js');
+
 /** Creates a transport for this thread. Its first request loads the HTTP library, which a thread that does not fetch thus never loads. */
 export function openTransport(options: TransportOptions): Transport {
   let opened: Promise<Transport> | undefined;
-  const open = () => import('./transport.js').then(({ createTransport }) => createTransport(options));
+  const open = () => loadTransport().then(({ createTransport }) => createTransport(options));
   return {
     get: (target) => defer(() => (opened ??= open())).pipe(switchMap((transport) => transport.get(target))),
     close: async () => {

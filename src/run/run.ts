@@ -1,6 +1,7 @@
 import { GateError, LeadstreamError, limitReached, withKeyOrigin, type Column, type ErrorCode } from '../core/index.js';
 import { RunLog } from '../lake/index.js';
 import { keyOriginOf, type Pipeline } from '../plan/index.js';
+import { prepareFetching } from '../source/index.js';
 import { evaluateGates, passGates, refuseReplacing, standingOutputs } from './gates.js';
 import { refuseStopped } from './stop.js';
 import { noteFailed, type GateResult, type RunReport } from './report.js';
@@ -47,6 +48,7 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
 async function untilPublished(run: Run): Promise<RunReport> {
   const { pipeline, runId } = run;
   pipeline.warnings.forEach(run.warn);
+  if (pipeline.connection.threads !== 0) prepareFetching();
   for (;;) {
     const claim = await run.claim();
     try {

@@ -4,7 +4,7 @@ export * from './declared.js';
 export { Findings } from './decode/findings.js';
 export type { CollectionReader, ListRequest } from './fetch/reader.js';
 export { createClient, type ServiceClient } from './fetch/client.js';
-export { defaultFetchingThreads } from './fetch/fetching.js';
+export { defaultFetchingThreads, prepareFetching } from './fetch/fetching.js';
 export { isSequential } from './fetch/request.js';
 export { firstQuery, isViolation } from './paging.js';
 export { tiesOf } from './linked.js';

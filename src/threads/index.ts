@@ -20,14 +20,14 @@ export class Thread<Answer extends { readonly id: number }> {
   #ending = false;
   #lost: { readonly reason: string; readonly cause: unknown } | undefined;
 
-  /** @param name For debuggers. @param workerData What the thread has from the start. */
-  constructor(file: URL, name: string, workerData?: object) {
+  /** @param name For debuggers. */
+  constructor(file: URL, name: string) {
     // V8 compiles code that assumes that buffers never move, and discards all of it when one does: 5 % of the CPU time of a run of 100,000
     // leads. So a buffer is moved before such code exists.
     const buffer = new ArrayBuffer(1);
     structuredClone(buffer, { transfer: [buffer] });
     // The options of this process (--eval, --input-type, --inspect) are not meant for the thread, and some would make it fail.
-    this.#worker = new Worker(file, { name, workerData, execArgv: [] });
+    this.#worker = new Worker(file, { name, execArgv: [] });
     this.#worker.unref();
     this.#worker.on('message', (answer: Answer) => this.#answered(answer));
     this.#worker.on('messageerror', (thrown: unknown) => this.#end(thrown));
@@ -50,6 +50,11 @@ export class Thread<Answer extends { readonly id: number }> {
       this.#worker.postMessage(request(id), moved);
     }
     return id;
+  }
+
+  /** Sends what has no answer of its own. */
+  tell(message: object): void {
+    this.#worker.postMessage(message);
   }
 
   /** Cancels a request, and sends the message. */

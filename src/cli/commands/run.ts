@@ -43,6 +43,8 @@ export const run = command(
 );
 
 async function runFiles(arguments_: Arguments, context: CommandContext): Promise<number> {
+  const { prepareFetching } = await import('../../index.js');
+  prepareFetching();
   const { Metrics } = await import('../metrics.js');
   const { descriptionOf } = await import('../failure.js');
   const metrics = arguments_.metrics === undefined ? undefined : await Metrics.open(arguments_.metrics, context);

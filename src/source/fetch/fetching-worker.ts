@@ -1,14 +1,20 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import type { Subscription } from 'rxjs';
 import { SourceError } from '../../core/index.js';
-import { openTransport, type HttpAnswer, type TransportOptions } from '../../http/index.js';
+import { loadTransport, openTransport, type HttpAnswer, type Transport, type TransportOptions } from '../../http/index.js';
 import type { Failure, Fetched, FetchMessage, ScannedAnswer } from './fetching.js';
 import { scan } from '../decode/scan.js';
 
 const running = new Map<number, Subscription>();
-const transport = openTransport(workerData as TransportOptions);
+let transport: Transport;
 
-parentPort?.on('message', (request: FetchMessage) => {
+parentPort?.once('message', (options: TransportOptions) => {
+  transport = openTransport(options);
+  parentPort?.on('message', take);
+});
+void loadTransport();
+
+function take(request: FetchMessage): void {
   if ('stop' in request) {
     running.get(request.stop)?.unsubscribe();
     running.delete(request.stop);
@@ -20,7 +26,7 @@ parentPort?.on('message', (request: FetchMessage) => {
     error: (thrown: unknown) => post({ id, failure: failureOf(thrown) }),
   });
   running.set(id, subscription);
-});
+}
 
 function post(message: Fetched): void {
   running.delete(message.id);

@@ -10,7 +10,7 @@ export interface ScannedAnswer extends HttpAnswer {
   readonly scanned?: Scanned | null;
 }
 
-/** A message to the thread, which has the options of its transport as its data: to fetch something, or to cancel it. */
+/** A message to the thread, after the first, which has the options of its transport: to fetch something, or to cancel it. */
 export type FetchMessage = { readonly id: number; readonly target: Target } | { readonly stop: number };
 
 /** A message from the thread. The buffer that the answer and its columns share is transferred. */
@@ -31,6 +31,14 @@ export function openFetching(options: TransportOptions, threads: number): Transp
   if (threads > 0 && workerFile !== undefined) return new FetchingThread(workerFile, options);
   if (threads > 0) warnOfNoThread('fetching-worker.cjs');
   return openTransport(options);
+}
+
+/** A thread that has no connection yet. */
+let spare: Thread<Fetched> | undefined;
+
+/** Starts the thread of the next connection, so that it has loaded its code when the first request is made. */
+export function prepareFetching(): void {
+  if (workerFile !== undefined && defaultFetchingThreads() > 0) spare ??= new Thread(workerFile, 'leadstream-fetch');
 }
 
 /** Milliseconds that an idle thread is kept: it uses about 10 MB, and starting another takes about 100 ms. */
@@ -81,7 +89,10 @@ class FetchingThread implements Transport<ScannedAnswer> {
   #begin(): Thread<Fetched> {
     clearTimeout(this.#idle);
     this.#requests += 1;
-    if (this.#thread === undefined || this.#thread.ended) this.#thread = new Thread(this.file, 'leadstream-fetch', this.options);
+    if (this.#thread && !this.#thread.ended) return this.#thread;
+    this.#thread = spare?.ended === false ? spare : new Thread(this.file, 'leadstream-fetch');
+    spare = undefined;
+    this.#thread.tell(this.options);
     return this.#thread;
   }
 

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -5,7 +6,8 @@ import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { lastValueFrom } from 'rxjs';
 import type { Transport, TransportOptions } from '../../../src/http/transport.js';
-import type { openFetching, ScannedAnswer } from '../../../src/source/fetch/fetching.js';
+import type * as Fetching from '../../../src/source/fetch/fetching.js';
+import type { ScannedAnswer } from '../../../src/source/fetch/fetching.js';
 import { scan } from '../../../src/source/decode/scan.js';
 import { start } from '../../support/cli.js';
 import { answer, endless, expectDiscreet, json, oddKey, otherProtocols, ownServer, startServer } from '../../support/odd-server.js';
@@ -14,7 +16,7 @@ import { until } from '../../support/until.js';
 
 /** The thread runs from the built files only. */
 const built = pathToFileURL(join(process.cwd(), 'dist/source/fetch/fetching.js')).href;
-const { openFetching: open }: { openFetching: typeof openFetching } = await import(built);
+const { openFetching: open, prepareFetching }: typeof Fetching = await import(built);
 
 const target = { path: '/api/leads', label: 'leads page 1', query: 'page=1' };
 
@@ -224,6 +226,22 @@ describe('the thread that fetches', () => {
     const { code, stdout, stderr } = await start(process.execPath, ['--input-type=module', '--eval', script], { cwd: process.cwd() })
       .finished;
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'begun ended begun ended\n', stderr: '' });
+  });
+
+  test('is the one that was started before, for the first connection only', async () => {
+    let workers = 0;
+    const count = () => (workers += 1);
+    subscribe('worker_threads', count);
+    prepareFetching();
+    prepareFetching();
+    const { url } = await ownServer(json([]));
+    const connections = [transport(url, 1), transport(url, 1)];
+    for (const [index, opened] of connections.entries()) {
+      await lastValueFrom(opened.get(target));
+      expect(workers).toBe(index + 1);
+    }
+    unsubscribe('worker_threads', count);
+    await Promise.all(connections.map((opened) => opened.close()));
   });
 
   test('keeps the process alive while somebody waits, and no longer', async () => {
