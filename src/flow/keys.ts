@@ -202,7 +202,7 @@ function slotOf(slots: Uint32Array, digests: Uint32Array, from: number): number 
   const b = digests[from + 1] ?? 0;
   const c = digests[from + 2] ?? 0;
   for (
-    let slot = (b % (slots.length / wordsOfEntry)) * wordsOfEntry;
+    let slot = Math.floor((b * (slots.length / wordsOfEntry)) / 0x1_0000_0000) * wordsOfEntry;
     ;
     slot = slot + wordsOfEntry === slots.length ? 0 : slot + wordsOfEntry
   ) {
