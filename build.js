@@ -86,7 +86,6 @@ const command = {
   ...urlWithin,
   entryPoints: {
     command: 'src/cli/process.ts',
-    'fetching-worker': 'src/source/fetch/fetching-worker.ts',
     'encoding-worker': 'src/parquet/engines/arrow/encoding-worker.ts',
   },
   format: 'cjs',
@@ -97,6 +96,13 @@ const command = {
   // Their exports for `require` and for Node are CommonJS, from which nothing can be left out.
   alias: { rxjs: resolve('node_modules/rxjs/dist/esm/index.js'), zod: resolve('node_modules/zod/index.js') },
   plugins: [packageWithin, zodInEnglish, widthsWhenUsed],
+};
+
+/** The thread that fetches never loads zod, which is half of what Node would have to parse. */
+const fetching = {
+  ...command,
+  entryPoints: { 'fetching-worker': 'src/source/fetch/fetching-worker.ts' },
+  plugins: [edit(/src\/core\/package\.ts$/, 'ts', withVersion)],
 };
 
 /** Starts the command. */
@@ -170,7 +176,7 @@ async function licences(metafiles) {
 }
 
 await bundle(library);
-const bundles = await Promise.all([command, main, zod, zodModule].map(build));
+const bundles = await Promise.all([command, fetching, main, zod, zodModule].map(build));
 await writeFile(
   'dist/zod-required.js',
   "import { createRequire } from 'node:module';\nexport const load = () => createRequire(import.meta.url)('./zod.cjs').z;\n",
