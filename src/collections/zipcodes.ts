@@ -26,7 +26,7 @@ function placeIn(text: string, start: number, code: string): Place {
     const from = text.indexOf(`"${name}":"`, start) + name.length + 4;
     return text.slice(from, text.indexOf('"', from));
   };
-  return { city: valueOf('city'), state: provinceOf(code) ?? valueOf('state') };
+  return { city: valueOf('city'), state: (code.length === 3 && provinceOf(code)) || valueOf('state') };
 }
 
 let table: ReturnType<typeof readTable> | undefined;

@@ -145,15 +145,21 @@ export class Utf8Builder implements ColumnBuilder {
   }
 
   #copy({ bytes, view, bounds, first, stride }: Utf8Vector, from: number, to: number, start: number): number {
+    const last = first + to * stride;
+    let total = 0;
+    for (let at = first + from * stride; at < last; at += stride) total += (bounds[at + 1] ?? 0) - (bounds[at] ?? 0);
+    this.#reserve(start, total);
+    const target = this.#view;
     const lastWord = bytes.length - 4;
     const offsets = this.#offsets;
     let row = this.#rows;
     let end = start;
-    for (let index = from, at = first + from * stride; index < to; index += 1, at += stride) {
+    for (let at = first + from * stride; at < last; at += stride) {
       const begin = bounds[at] ?? 0;
       const length = (bounds[at + 1] ?? 0) - begin;
-      this.#reserve(end, length);
-      if (length <= short.bytes && begin + length <= lastWord) this.#copyWords(view, begin, length, end);
+      // Copies up to three additional bytes, which the next text overwrites.
+      if (length <= short.bytes && begin + length <= lastWord)
+        for (let word = 0; word < length; word += 4) target.setInt32(end + word, view.getInt32(begin + word, true), true);
       else bytes.copy(this.#data, end, begin, begin + length);
       end += length;
       row += 1;
