@@ -38,13 +38,21 @@ let spare: Thread<Fetched> | undefined;
 
 /** Starts the thread of the next connection, so that it has loaded its code when the first request is made. */
 export function prepareFetching(): void {
-  if (workerFile !== undefined && defaultFetchingThreads() > 0) spare ??= new Thread(workerFile, 'leadstream-fetch');
+  if (workerFile === undefined || defaultFetchingThreads() === 0 || spare?.ended === false) return;
+  const thread = new Thread<Fetched>(workerFile, 'leadstream-fetch');
+  spare = thread;
+  const endUnused = () => {
+    if (spare !== thread) return;
+    spare = undefined;
+    void thread.end();
+  };
+  setTimeout(endUnused, idleMs).unref();
 }
 
 /** Milliseconds that an idle thread is kept: it uses about 10 MB, and starting another takes about 100 ms. */
 const idleMs = 3_000;
 
-/** Starts with the first request, ends after an idle period, and restarts when needed. */
+/** Starts with the first request, unless it was prepared; ends after an idle period, and restarts when needed. */
 class FetchingThread implements Transport<ScannedAnswer> {
   #thread: Thread<Fetched> | undefined;
   #requests = 0;
