@@ -203,7 +203,6 @@ export async function exchange({ url, attempts, proxy: given, headers, attemptMs
   }
 }
 
-/** Loads the HTTP library. */
 export const loadTransport = () => import('./transport.js');
 
 /** Creates a transport for this thread. Its first request loads the HTTP library, which a thread that does not fetch thus never loads. */

@@ -166,13 +166,11 @@ function castText(type: DeclaredType, json: boolean): Cast {
   };
 }
 
-const smallIntegers = Array.from({ length: 256 }, (_, whole) => BigInt(whole));
-
 /** A faster `castTyped` where it pays off: for numbers of few digits without surrounding characters. */
 const quickCasts: { readonly [T in DeclaredType]?: QuickCast } = {
   integer: (texts, row) => {
     const whole = digitsIn(texts, row);
-    return whole === undefined ? undefined : (smallIntegers[whole] ?? BigInt(whole));
+    return whole === undefined ? undefined : BigInt(whole);
   },
   decimal: digitsIn,
   timestamp: (texts, row) => {

@@ -43,8 +43,6 @@ export const run = command(
 );
 
 async function runFiles(arguments_: Arguments, context: CommandContext): Promise<number> {
-  const { prepareFetching } = await import('../../index.js');
-  prepareFetching();
   const { Metrics } = await import('../metrics.js');
   const { descriptionOf } = await import('../failure.js');
   const metrics = arguments_.metrics === undefined ? undefined : await Metrics.open(arguments_.metrics, context);
@@ -59,9 +57,10 @@ async function runFiles(arguments_: Arguments, context: CommandContext): Promise
 }
 
 async function runLoaded(arguments_: Arguments, context: CommandContext, metrics: Metrics | undefined): Promise<number> {
+  const { loadPipelines, prepareFetching, writesOver } = await import('../../index.js');
+  prepareFetching();
   const { ReportFiles } = await import('../report.js');
   const { runSeries } = await import('../series.js');
-  const { loadPipelines, writesOver } = await import('../../index.js');
   const { files: words, report: reportFiles, only, stateDir, restart, allowShrink, allowPartial } = arguments_;
   const { cwd, envFile } = context;
   const isWanted = (name: string) => only.length === 0 || only.includes(name);

@@ -39,14 +39,14 @@ let spare: Thread<Fetched> | undefined;
 /** Starts the thread of the next connection, so that it has loaded its code when the first request is made. */
 export function prepareFetching(): void {
   if (workerFile === undefined || defaultFetchingThreads() === 0 || spare?.ended === false) return;
-  const thread = new Thread<Fetched>(workerFile, 'leadstream-fetch');
-  spare = thread;
-  const endUnused = () => {
-    if (spare !== thread) return;
-    spare = undefined;
-    void thread.end();
-  };
-  setTimeout(endUnused, idleMs).unref();
+  spare = new Thread(workerFile, 'leadstream-fetch');
+  setTimeout(() => void takeSpare()?.end(), idleMs).unref();
+}
+
+function takeSpare(): Thread<Fetched> | undefined {
+  const taken = spare?.ended === false ? spare : undefined;
+  spare = undefined;
+  return taken;
 }
 
 /** Milliseconds that an idle thread is kept: it uses about 10 MB, and starting another takes about 100 ms. */
@@ -98,8 +98,7 @@ class FetchingThread implements Transport<ScannedAnswer> {
     clearTimeout(this.#idle);
     this.#requests += 1;
     if (this.#thread && !this.#thread.ended) return this.#thread;
-    this.#thread = spare?.ended === false ? spare : new Thread(this.file, 'leadstream-fetch');
-    spare = undefined;
+    this.#thread = takeSpare() ?? new Thread(this.file, 'leadstream-fetch');
     this.#thread.tell(this.options);
     return this.#thread;
   }
