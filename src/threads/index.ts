@@ -28,11 +28,12 @@ export class Thread<Answer extends { readonly id: number }> {
     structuredClone(buffer, { transfer: [buffer] });
     // The options of this process (--eval, --input-type, --inspect) are not meant for the thread, and some would make it fail.
     this.#worker = new Worker(file, { name, execArgv: [] });
-    this.#worker.unref();
     this.#worker.on('message', (answer: Answer) => this.#answered(answer));
     this.#worker.on('messageerror', (thrown: unknown) => this.#end(thrown));
     this.#worker.on('error', (thrown: unknown) => this.#end(thrown));
     this.#worker.on('exit', () => this.#end(undefined));
+    // Listening to its messages would keep the process alive.
+    this.#worker.unref();
   }
 
   get ended(): boolean {

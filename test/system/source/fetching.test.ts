@@ -234,6 +234,7 @@ describe('the thread that fetches', () => {
     subscribe('worker_threads', count);
     prepareFetching();
     prepareFetching();
+    expect(process.getActiveResourcesInfo()).not.toContain('MessagePort');
     const { url } = await ownServer(json([]));
     const connections = [transport(url, 1), transport(url, 1)];
     for (const [index, opened] of connections.entries()) {
