@@ -38,6 +38,11 @@ export class Events {
     return true;
   }
 
+  /** Returns whether somebody follows operations from their beginning. */
+  follows(name: OperationName): boolean {
+    return this.#handlers.has(`${name}:start`) || operations[name].hasSubscribers;
+  }
+
   warn({ code, message }: Warning, onChannel = true): boolean {
     return this.emit('warning', () => ({ code, message: printable(message) }), onChannel);
   }

@@ -1,4 +1,5 @@
-import { Observable, concatMap, defer, dematerialize, endWith, ignoreElements, materialize, tap, type ObservableInput } from 'rxjs';
+import { Observable, defer, endWith, ignoreElements, tap, type ObservableInput } from 'rxjs';
+import { inOrder } from './in-order.js';
 import { keep } from './lease.js';
 import { failWhenDry, refuseEndless, stalled } from './stalled.js';
 import type { Page } from './page.js';
@@ -26,14 +27,12 @@ export function deliver<T>(write: (page: Page<T>) => ObservableInput<unknown>) {
         defer(() => {
           writing = page.number;
           return write(page);
-        }).pipe(tap({ complete: () => page.lease.release() }), ignoreElements(), endWith({ kind: 'N', value: page.number } as const));
+        }).pipe(tap({ complete: () => page.lease.release() }), ignoreElements(), endWith(page.number));
       subscriber.add(
         pages$
           .pipe(
             tap<Page<T>>(keep),
-            materialize(),
-            concatMap((event) => (event.kind === 'N' ? written(event.value) : [event])),
-            dematerialize(),
+            inOrder(written),
             tap(() => (writing = undefined)),
             refuseEndless(() => 'deliver: the stream of pages never ends'),
           )

@@ -7,6 +7,7 @@ export { type CacheOptions, type OpenedStream, RowStream } from './row-stream.js
 export type { RowFormat } from './iterate.js';
 export * from './chain.js';
 export { mapRows, rows } from './map-rows.js';
+export { inOrder } from './in-order.js';
 export { Drain, handOver, keep } from './lease.js';
 export { mapAsync, mapPagesAsync } from './map-async.js';
 export { batchOf, countOf, handling, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';

@@ -1,4 +1,4 @@
-import { EMPTY, catchError, concat, concatMap, defer, expand, from, map, merge, of, single, tap } from 'rxjs';
+import { EMPTY, catchError, concat, concatMap, defer, expand, filter, from, map, merge, of, tap, throwIfEmpty } from 'rxjs';
 import type { Observable, Subscriber } from 'rxjs';
 import type { Row } from '../core/index.js';
 import { defaults } from '../options/index.js';
@@ -17,33 +17,41 @@ interface PagedOptions {
   readonly name: string;
   /** Pages in flight, waiting or in the chain at a time. */
   readonly window: number;
-  /** Requests in flight at a time, at most `window`. Default 4. */
+  /** Turns in flight at a time, at most `window`; what is left of a slow one is asked for at once, and `fetch` lets it wait. Default 4. */
   readonly concurrency?: number | undefined;
   readonly firstPage: number;
+  /** Returns how many pages a chain may read in one turn by now; `window` is then as many times larger. Default 1. */
+  readonly together?: (() => number) | undefined;
   /** Checks whether the list has really ended, and emits the number of the page to continue with if it has not. */
   readonly confirmEnd: (end: ListEnd) => Observable<number | undefined>;
 }
 
 /**
  * Reads a list in page order, with several requests in flight and never more than `window` pages outstanding: each of `concurrency` chains
- * of `expand` reads every n-th page. An empty page suggests that the list has ended there; this is checked after the requests already sent
- * have been answered. A failure is reported after every earlier page was released. Unsubscribing unsubscribes the requests in flight.
+ * of `expand` reads the next page, or the next few. An empty page suggests that the list has ended there; this is checked after the requests
+ * already sent have been answered. A failure is reported after every earlier page was released. Unsubscribing unsubscribes the requests in flight.
  */
 export function pagedBatches<T extends Row>(
-  fetch: (page: number) => Observable<RecordBatch>,
-  { name, window, concurrency = defaults.concurrency, firstPage, confirmEnd }: PagedOptions,
+  fetch: Fetch,
+  { name, window, concurrency = defaults.concurrency, firstPage, together = () => 1, confirmEnd }: PagedOptions,
 ): Observable<Page<T>> {
   return defer(() => {
-    const leases = new LeaseWindow(window);
+    const leases = new LeaseWindow(() => window * together());
     const pagesFrom = (start: number): Observable<Page<T>> =>
       defer(() => {
-        const stretch = new Stretch<T>(fetch, leases, start);
+        const stretch = new Stretch<T>(fetch, leases, start, together);
         const rest$ = defer(() => confirmEnd(stretch.end)).pipe(concatMap((next) => (next === undefined ? EMPTY : pagesFrom(next))));
         return concat(stretch.pages(Math.min(concurrency, window)), rest$);
       });
     return pagesFrom(firstPage);
   }).pipe(untilReleased(name));
 }
+
+/** Emits a page, and then perhaps those after it, at most `count` in all. */
+type Fetch = (page: number, count: number) => Observable<RecordBatch>;
+
+/** The pages that a chain is to read, from one to before another, and whether it then takes its next turn. */
+type Turn = { readonly from: number; readonly to: number; readonly isLast: boolean };
 
 /** The result of a page number: rows, no rows, or a failure. */
 type Slot = { readonly number: number } & ({ readonly batch: RecordBatch } | { readonly failure: unknown });
@@ -54,13 +62,17 @@ class Stretch<T extends Row> {
   #firstEmpty = Infinity;
   /** Where its first page is among all emitted ones. */
   readonly #place: number;
+  /** The first page that no chain is to read yet. */
+  #next: number;
 
   constructor(
-    private readonly fetch: (page: number) => Observable<RecordBatch>,
+    private readonly fetch: Fetch,
     private readonly leases: LeaseWindow,
     private readonly start: number,
+    private readonly together: () => number,
   ) {
     this.#place = leases.open();
+    this.#next = start;
   }
 
   /** Where it ended, once its pages have. */
@@ -69,28 +81,50 @@ class Stretch<T extends Row> {
     return { page, after: this.#withRows.filter((n) => n > page).sort((a, b) => a - b) };
   }
 
-  /** @param chains Number of request chains, each of which reads every n-th page. */
   pages(chains: number): Observable<Page<T>> {
-    const slots = Array.from({ length: chains }, (_, chain) =>
-      this.#slot(this.start + chain).pipe(
-        expand((slot) => (hasRows(slot) && slot.number <= this.#firstEmpty ? this.#slot(slot.number + chains) : EMPTY)),
-      ),
+    const items = Array.from({ length: chains }, () =>
+      this.#read(this.#turn(1)).pipe(expand((item) => ('to' in item && item.from <= this.#firstEmpty ? this.#read(item) : EMPTY))),
     );
-    return merge(...slots).pipe(
+    return merge(...items).pipe(
+      filter((item): item is Slot => !('to' in item)),
       reorder(this.start),
       handling<Slot, Page<T>>((slot, subscriber) => this.#take(slot, subscriber)),
     );
   }
 
-  #slot(number: number): Observable<Slot> {
-    return from(this.leases.enter(this.#placeOf(number))).pipe(
-      concatMap((granted) => (granted ? this.fetch(number).pipe(single()) : EMPTY)),
-      map((batch): Slot => ({ number, batch })),
-      tap((slot) => {
-        if (hasRows(slot)) this.#withRows.push(number);
-        else this.#firstEmpty = Math.min(this.#firstEmpty, number);
+  #turn(count = this.together()): Turn {
+    const from = this.#next;
+    this.#next += count;
+    return { from, to: this.#next, isLast: true };
+  }
+
+  /** Reads pages as far as they come together, and then emits where to go on: what is left of a turn that was slow is read side by side. */
+  #read({ from: first, to, isLast }: Turn): Observable<Slot | Turn> {
+    let next = first;
+    let goesOn = false;
+    const slots$ = from(this.leases.enter(this.#placeOf(first), this.#placeOf(to - 1))).pipe(
+      concatMap((granted) => (granted ? this.fetch(first, to - first).pipe(throwIfEmpty()) : EMPTY)),
+      map((batch): Slot => {
+        if (next === to) throw new Error(`page ${to - 1} was answered twice`);
+        return { number: next, batch };
       }),
-      catchError((failure: unknown) => of<Slot>({ number, failure })),
+      catchError((failure: unknown) => of<Slot>({ number: next, failure })),
+      tap((slot) => {
+        goesOn = hasRows(slot) && next <= this.#firstEmpty && (isLast || next + 1 < to);
+        if (hasRows(slot)) this.#withRows.push(next);
+        else this.#firstEmpty = Math.min(this.#firstEmpty, next);
+        next += 1;
+      }),
+    );
+    const left = (size: number): readonly Turn[] =>
+      Array.from({ length: Math.ceil((to - next) / size) }, (_, index) => {
+        const from = next + index * size;
+        return { from, to: Math.min(from + size, to), isLast: isLast && from + size >= to };
+      });
+    const rest = () => (next === to ? [this.#turn()] : left(this.together() === 1 ? 1 : to - next));
+    return concat(
+      slots$,
+      defer(() => (goesOn ? rest() : [])),
     );
   }
 
@@ -124,10 +158,10 @@ class LeaseWindow {
   #last = Infinity;
   #leased = 0;
   readonly #released = new Set<number>();
-  readonly #waiting = new Map<number, (granted: boolean) => void>();
+  readonly #waiting = new Map<number, { readonly to: number; readonly grant: (granted: boolean) => void }>();
 
-  /** @param size Pages that may be in flight, waiting or in a chain at a time. */
-  constructor(private readonly size: number) {}
+  /** @param size Returns the number of pages that may be in flight, waiting or in a chain by now. */
+  constructor(private readonly size: () => number) {}
 
   /** Grants places again. @returns The place of the next page. */
   open(): number {
@@ -141,10 +175,10 @@ class LeaseWindow {
     this.#admit();
   }
 
-  /** Resolves with true when the page at a place may be fetched, and with false if the window was sealed below it. */
-  enter(place: number): Promise<boolean> {
+  /** Resolves with true when the pages from a place to another may be fetched, and with false if the window was sealed below them. */
+  enter(place: number, to: number): Promise<boolean> {
     return new Promise((grant) => {
-      this.#waiting.set(place, grant);
+      this.#waiting.set(place, { to, grant });
       this.#admit();
     });
   }
@@ -155,8 +189,10 @@ class LeaseWindow {
   }
 
   #admit(): void {
-    for (const [place, grant] of this.#waiting) {
-      if (place >= this.#base + this.size && place <= this.#last) continue;
+    const size = this.size();
+    for (const [place, { to, grant }] of this.#waiting) {
+      // Even a turn that has become larger than the window is granted when everything before it was released.
+      if (Math.min(to, place + size - 1) >= this.#base + size && place <= this.#last) continue;
       this.#waiting.delete(place);
       grant(place <= this.#last);
     }

@@ -32,6 +32,11 @@ export class RateLimiter {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#now() + delayMs);
   }
 
+  /** Returns whether a request could start at once. */
+  isFree(): boolean {
+    return this.#waiting.size === 0 && Math.max(this.#nextStart, this.#pausedUntil) <= this.#now();
+  }
+
   /** Starts the requests whose turn has come, and waits for the next one. */
   #advance(): void {
     for (const waiting of this.#waiting) {

@@ -20,26 +20,31 @@ export interface RequestOptions {
 
 export type RequestDescription = Omit<RequestBegun, 'attempt'>;
 
-/** Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again. */
+/**
+ * Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again.
+ *
+ * @param first$ The outcome of the first attempt, if it was already made.
+ */
 type Read<A extends HttpAnswer> = <T>(
   target: Target,
   decode: (label: string, answer: A) => T,
   facts: () => RequestDescription,
+  first$?: Observable<A>,
 ) => Observable<T>;
 
-/** Returns the function that makes the requests to one service, which share pace, throttle and retries. */
-export function createRequests<A extends HttpAnswer>(transport: Transport<A>, options: RequestOptions): Read<A> {
+/** Returns functions for the requests to one service, which share pace, throttle and retries. */
+export function createRequests<A extends HttpAnswer>(transport: Transport<A>, options: RequestOptions) {
   const { events, limiter = new RateLimiter() } = options;
   const throttle = createThrottle(options.concurrency);
 
   /** Makes one attempt. What a fetching thread does is reported here as well, since its answers come through this thread. */
-  function attempt<T>(target: Target, decode: (label: string, answer: A) => T, begun: () => RequestBegun): Observable<T> {
+  function attempt<T>(answer$: Observable<A>, { label }: Target, decode: (label: string, answer: A) => T, begun: () => RequestBegun) {
     return defer(() => {
       let done: Partial<RequestDone> = {};
-      const decoded$ = transport.get(target).pipe(
+      const decoded$ = answer$.pipe(
         map((answer) => {
           done = { status: answer.status, bytes: answer.body.length };
-          return decode(target.label, answer);
+          return decode(label, answer);
         }),
         catchError((error: unknown) => {
           if (error instanceof SourceError && error.status !== undefined) done = { ...done, status: error.status };
@@ -50,22 +55,27 @@ export function createRequests<A extends HttpAnswer>(transport: Transport<A>, op
     });
   }
 
-  return (target, decode, facts) =>
+  const read: Read<A> = (target, decode, facts, first$) =>
     defer(() => {
       let number = 0;
       const attempt$ = defer(() => {
         number += 1;
         const begun = { attempt: number };
-        return attempt(target, decode, () => ({ ...facts(), ...begun }));
-      }).pipe(tap({ next: throttle.ease, error: (error: unknown) => asksForLess(error) && throttle.pushback() }), throttle.throttled);
-      return limiter.turn$(1000 / options.ratePerSecond).pipe(
-        switchMap(() => attempt$),
+        const answer$ = (number === 1 && first$) || transport.get(target);
+        return attempt(answer$, target, decode, () => ({ ...facts(), ...begun }));
+      }).pipe(tap({ next: throttle.ease, error: (error: unknown) => asksForLess(error) && throttle.pushback() }));
+      const requested$ = limiter.turn$(1000 / options.ratePerSecond).pipe(switchMap(() => throttle.throttled(attempt$)));
+      // What was received waits for nothing: the time that the service asks for has begun.
+      return defer(() => (first$ && number === 0 ? attempt$ : requested$)).pipe(
         retryAttempts(options.retry, options, (error, failed, delayMs) => {
           if (asksForLess(error)) limiter.pause(delayMs);
           events.emit('retry', () => ({ url: facts().url, attempt: failed, delayMs, error: eventError(error) }));
         }),
       );
     });
+  /** Whether requests need not wait for a turn, and the service has not asked for fewer. */
+  const areFree = () => options.ratePerSecond === Infinity && throttle.isOpen() && limiter.isFree();
+  return { read, areFree, throttled: throttle.throttled };
 }
 
 export function discreet(error: unknown, redact: Redactor): unknown {
@@ -157,6 +167,7 @@ function createThrottle(most: number) {
           admit();
         };
       }),
+    isOpen: () => places === most,
     /** Halves the places, because the service asked for less. */
     pushback: () => {
       places = Math.max(1, Math.floor(places / 2));

@@ -44,7 +44,9 @@ const service = schema((z) =>
       auth: authShape(),
       limit: usually(settings().limit, defaults.limit).describe('Rows per page, at most 500.'),
       concurrency: usually(settings().concurrency, defaults.concurrency).describe('Requests in flight.'),
-      window: settings().window.optional().describe('Pages in memory. Default twice the concurrency.'),
+      window: settings()
+        .window.optional()
+        .describe('Pages in memory. Default twice the concurrency, and up to 16 times as many small pages.'),
       first_page: settings()
         .firstPage.optional()
         .describe(

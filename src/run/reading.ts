@@ -184,9 +184,15 @@ export class PipelineRead {
     return isMissing ? pages$.pipe(deduping(collection.key, {}, emptyTally())) : pages$;
   }
 
+  /** Whether it does not matter how many pages are requested and in memory: all are read, and their number was not chosen. */
+  get #isGrouped(): boolean {
+    const { plan, connection } = this.run.pipeline;
+    return !this.observe && connection.window === undefined && !plan.steps.some(({ definition }) => definition.most);
+  }
+
   #options(collection: string) {
     const { connection, consistency } = this.run.pipeline;
     const expectedRows = this.counts?.ofList(collection)?.rows;
-    return { ...connection, maxPasses: consistency.maxPasses, expectedRows, events: this.run.events };
+    return { ...connection, maxPasses: consistency.maxPasses, expectedRows, events: this.run.events, grouped: this.#isGrouped };
   }
 }

@@ -1,11 +1,11 @@
-import { catchError, defer, filter, map, of, startWith, Subject, switchMap, take, tap, throwError, type Observable } from 'rxjs';
+import { catchError, defer, filter, map, of, startWith, Subject, take, tap, throwError, type Observable } from 'rxjs';
 import { RecordBatch } from '../vector/index.js';
 import { amount, amountOf } from '../core/index.js';
 import type { ListRequest } from './fetch/reader.js';
 import { isNotFound } from './fetch/request.js';
 import { isPlainFailure, isViolation, noRows, refused, warn, type ListReader, type PagingOptions } from './paging.js';
 import { fingerprintOf, namesOf } from './seen-rows.js';
-import { task, type Ask } from '../flow/index.js';
+import { inOrder, task, type Ask } from '../flow/index.js';
 
 /**
  * Determines how a service pages a list: a cap below the requested limit, pages where the document describes none, and a page before the
@@ -138,10 +138,12 @@ export class Pages {
     this.#maxPages = maxPages;
   }
 
-  /** Reads a page. One that repeats the page before it, as some services do past the end, counts as empty. */
-  page(number: number, fresh = false): Observable<RecordBatch> {
-    return this.#read(number, fresh).pipe(
-      switchMap((batch) => {
+  /** Reads a page, or some from it on. One that repeats the page before it, as some services do past the end, counts as empty. */
+  page(first: number, fresh = false, count = 1): Observable<RecordBatch> {
+    const left = this.firstPage + this.#maxPages - first;
+    return this.#read(first, fresh, Math.max(1, Math.min(count, left))).pipe(
+      inOrder((batch, index) => {
+        const number = first + index;
         if (batch.length === 0) return of(this.#noRowsOn(number));
         if (number - this.firstPage >= this.#maxPages)
           throw refused(this.reader, 'E_SOURCE_MAX_PAGES', `page ${number} has rows, but max_pages is ${this.#maxPages}`);
@@ -191,16 +193,19 @@ export class Pages {
     );
   }
 
-  #read(page: number, fresh: boolean): Observable<RecordBatch> {
+  #read(first: number, fresh: boolean, count: number): Observable<RecordBatch> {
+    let page = first;
     const note = (fingerprint: string) => {
       this.#fingerprints.set(page, fingerprint);
+      page += 1;
       this.#news.next();
     };
     return defer(() => {
-      const seed = this.#seeds.get(page);
-      this.#seeds.delete(page);
-      this.#requested.add(page);
-      return seed && !fresh ? of(seed) : this.#request({ page, limit: this.limit, fresh });
+      const seed = this.#seeds.get(first);
+      this.#seeds.delete(first);
+      this.#requested.add(first);
+      page = first;
+      return seed && !fresh ? of(seed) : this.#request({ page: first, limit: this.limit, fresh, count });
     }).pipe(tap({ next: (batch) => note(fingerprintOf(batch)), error: () => note('') }));
   }
 

@@ -28,6 +28,7 @@ export class NumberedList implements List {
   /** Consecutive pages without new rows, and the number after which the list is checked for an end. */
   #stale = 0;
   #patience: number;
+  readonly together = () => (this.#stale > 0 ? 1 : this.reading.reader.together());
   readonly confirm = (end: ListEnd) => this.#end.confirm(end);
   readonly lookAgain = () => this.#end.lookAgain();
   readonly again = (page: number) => this.list.probe(page);
@@ -53,12 +54,12 @@ export class NumberedList implements List {
     return this.reading.options.lookAgain ?? false;
   }
 
-  page(number: number): Observable<RecordBatch> {
+  page(number: number, count = 1): Observable<RecordBatch> {
     return defer(() => this.#refuseEndless(number)).pipe(
       switchMap(() => {
         // A page already read must be requested again if the list continues in it.
         const fresh = number <= (this.reading.progress.last?.number ?? -Infinity);
-        return this.list.page(number, fresh);
+        return this.list.page(number, fresh, fresh ? 1 : count);
       }),
     );
   }

@@ -46,6 +46,8 @@ export interface ReadingOptions extends PagingOptions {
   readonly lookAgain?: boolean | undefined;
   /** The step that reads the list, for events. Default: the source does. */
   readonly at?: string | undefined;
+  /** Whether small pages may be read together, with up to 16 times as many in memory. Default false. */
+  readonly grouped?: boolean | undefined;
   /** Receives every page of the list as read, before the check. Counts may rely on it: it is not an event. */
   readonly onPage?: ((page: Page) => void) | undefined;
   /** Receives rows in which a field has several values. Returns whether the row stays, with `null` as the value. Default: the read fails. */

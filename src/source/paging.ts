@@ -32,7 +32,7 @@ export function firstQuery(collection: Collection, options: PagingOptions & { re
   return new URLSearchParams(listQuery(collection, page, limit, limit));
 }
 
-export type ListReader = Pick<CollectionReader<unknown>, 'collection' | 'limit' | 'request' | 'findings'>;
+export type ListReader = Pick<CollectionReader<unknown>, 'collection' | 'limit' | 'request' | 'together' | 'findings'>;
 
 /** Warns of a list. @throws {GateError} `E_GATE_STRICT` under `strict`. */
 export function warn({ collection }: ListReader, { strict = false, events }: PagingOptions, code: Warning['code'], what: string): void {

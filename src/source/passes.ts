@@ -9,17 +9,20 @@ import { type FirstRead, ReadProgress, type ReadRows, type SeenRows } from './se
 interface Way {
   readonly firstPage: number;
   readonly concurrency: number;
-  /** Reads a page by number, without rows after the last. */
-  page(number: number): Observable<RecordBatch>;
+  /** Returns how many pages may be read together now. Default 1. */
+  readonly together?: () => number;
+  /** Reads a page by number, without rows after the last, or at most `count` from it on. */
+  page(number: number, count?: number): Observable<RecordBatch>;
   /** Re-checks an end. It emits the page to continue with, if any. */
   confirm(end: ListEnd): Observable<number | undefined>;
 }
 
 /** Reads the pages of a list, from a number to the confirmed end. */
 export function crawl({ reader, options }: FirstRead, way: Way, firstPage = way.firstPage): Observable<Page> {
-  return pagedBatches((number) => way.page(number), {
+  return pagedBatches((number, count) => way.page(number, count), {
     name: reader.collection.name,
     window: windowOf(options),
+    together: options.grouped ? way.together : undefined,
     concurrency: way.concurrency,
     firstPage,
     confirmEnd: (end) => way.confirm(end),

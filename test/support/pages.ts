@@ -24,12 +24,12 @@ export function listOf(pages: number, size = 2): (page: number) => readonly numb
 
 /** Reads pages of any rows as a list of the service is read: each row is a field of a record. An empty page is its end by default. */
 export function pagedSource<T>(
-  fetch: (page: number) => Observable<readonly T[]>,
+  fetch: (page: number, count: number) => Observable<readonly T[]>,
   options: Partial<Parameters<typeof pagedBatches>[1]> = {},
 ): Observable<Page<T>> {
   const records = (rows: readonly T[]) => rows.map((row) => ({ row: row as string }));
   const batch = (rows: readonly T[]) => batchOf(pageOf(1, records(rows)));
-  return pagedBatches<{ row: string }>((page) => defer(() => fetch(page)).pipe(map(batch)), {
+  return pagedBatches<{ row: string }>((page, count) => defer(() => fetch(page, count)).pipe(map(batch)), {
     ...{ name: 'the list', window: 8, concurrency: 4, firstPage: 1, confirmEnd: () => of(undefined) },
     ...options,
   }).pipe(

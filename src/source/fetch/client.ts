@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { Subject, takeUntil, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
+import { defer, EMPTY, of, Subject, takeUntil, tap, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
 import type { Collection } from '../../collections/index.js';
-import { SourceError, createRedactor, warnProcess } from '../../core/index.js';
+import { SourceError, createRedactor, itemAt, warnProcess } from '../../core/index.js';
 import { Events, type Watchers } from '../../events/index.js';
 import {
   secretKeyOf,
@@ -16,7 +16,7 @@ import {
 } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
 import { checkConnection } from '../options.js';
-import { openFetching, type ScannedAnswer } from './fetching.js';
+import { answerOf, isUsual, openFetching, type Outcome, type ScannedAnswer, type Usual } from './fetching.js';
 import { createReader } from './reader.js';
 import { factsOf, knownPaths, targetOf, type RequestSpec } from './request.js';
 
@@ -68,10 +68,10 @@ export function eventsOf({ baseUrl, auth, secrets = [], proxy, agent, watch = []
   return new Events(`connection-${randomBytes(4).toString('hex')}`, createRedactor(withheld), watch);
 }
 
-/** @param events Default: those of a new connection. @throws {SourceError} `E_SOURCE_CONFIG` for invalid options. */
-export function createClient(options: ClientOptions, events?: Events, limiters?: RateLimiters) {
+/** @param given Where events go. Default: those of a new connection. @throws {SourceError} `E_SOURCE_CONFIG` for invalid options. */
+export function createClient(options: ClientOptions, given?: Events, limiters?: RateLimiters) {
   checkConnection(options);
-  events ??= eventsOf(options);
+  const events = given ?? eventsOf(options);
   const { redact } = events;
   const { auth, agent, ca, limit = defaults.limit, concurrency = defaults.concurrency, ratePerSecond = Infinity } = options;
   const { timeoutMs = defaults.timeoutMs, maxPageBytes = defaults.maxPageBytes, random = Math.random } = options;
@@ -87,7 +87,7 @@ export function createClient(options: ClientOptions, events?: Events, limiters?:
     },
     options.threads ?? 0,
   );
-  const send = createRequests(transport, {
+  const requests = createRequests(transport, {
     concurrency,
     ratePerSecond,
     retry: { attempts, baseMs, capMs },
@@ -101,12 +101,32 @@ export function createClient(options: ClientOptions, events?: Events, limiters?:
   const linkScope = { baseUrl, secrets: [secretKeyOf(auth).value] };
 
   function read<T>(spec: RequestSpec, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
-    return send(targetOf(baseUrl, spec), decode, () => factsOf(baseUrl, spec)).pipe(whileOpen());
+    const { first } = spec;
+    const first$ = first && defer(() => of(answerOf(first)));
+    return requests.read(targetOf(baseUrl, spec), decode, () => factsOf(baseUrl, spec), first$).pipe(whileOpen());
   }
+
+  const { together: fetch } = transport;
+  /** Requests pages one after another in the thread; none if some have to wait, or somebody follows the beginning of each. */
+  const together =
+    fetch &&
+    ((specs: readonly RequestSpec[], usual: Usual): Observable<readonly Outcome[]> => {
+      const targets = specs.map((spec) => targetOf(baseUrl, spec));
+      const report = (outcome: Outcome, index: number) => {
+        if (!isUsual(outcome, usual)) return;
+        const begun = () => ({ ...factsOf(baseUrl, itemAt(specs, index)), attempt: 1 });
+        events.during$('request', begun, EMPTY, () => ({ status: 200, bytes: outcome.answer.body.length })).subscribe();
+      };
+      return defer(() => (requests.areFree() && !events.follows('request') ? fetch(targets, usual) : of([]))).pipe(
+        requests.throttled,
+        tap((outcomes) => outcomes.forEach(report)),
+        whileOpen(),
+      );
+    });
 
   return {
     reader: <C extends Collection>(collection: C, reveal: readonly string[] = []) =>
-      createReader(collection, reveal, { limit, redact, linkScope, read, onPath }),
+      createReader(collection, reveal, { limit, redact, linkScope, read, together, onPath }),
     /** Maximum number of requests in progress; others wait. */
     concurrency,
     /** Ends a stream with `E_SOURCE_CLOSED` when the client is closed, at once if it already is. */

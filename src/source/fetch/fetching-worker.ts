@@ -1,12 +1,24 @@
 import { parentPort } from 'node:worker_threads';
-import type { Subscription } from 'rxjs';
+import { catchError, defer, map, of, type Observable, type Subscription } from 'rxjs';
 import { SourceError } from '../../core/index.js';
-import { loadTransport, openTransport, type HttpAnswer, type Transport, type TransportOptions } from '../../http/index.js';
-import type { Failure, Fetched, FetchMessage, ScannedAnswer } from './fetching.js';
+import { task } from '../../flow/index.js';
+import { loadTransport, openTransport, type HttpAnswer, type Target, type Transport, type TransportOptions } from '../../http/index.js';
+import {
+  isUsual,
+  togetherMost,
+  type Failure,
+  type Fetched,
+  type FetchMessage,
+  type FetchRequest,
+  type Outcome,
+  type ScannedAnswer,
+} from './fetching.js';
 import { scan } from '../decode/scan.js';
 
 const running = new Map<number, Subscription>();
 let transport: Transport;
+/** Requests that failed so far. */
+let failed = 0;
 
 parentPort?.once('message', (options: TransportOptions) => {
   transport = openTransport(options);
@@ -20,17 +32,45 @@ function take(request: FetchMessage): void {
     running.delete(request.stop);
     return;
   }
-  const { id, target } = request;
-  const subscription = transport.get(target).subscribe({
-    next: (answer) => post({ id, answer: scanned(answer) }),
-    error: (thrown: unknown) => post({ id, failure: failureOf(thrown) }),
-  });
+  const { id, ...asked } = request;
+  const subscription = fetchInTurn(asked).subscribe((outcomes) => post({ id, outcomes, failed }));
   running.set(id, subscription);
+}
+
+/** Requests pages one after another, as long as each is usual and not the one before it again, and no request to the service fails. */
+function fetchInTurn({ targets, usual, failed: known }: Omit<FetchRequest, 'id'>): Observable<readonly Outcome[]> {
+  return task(async (ask) => {
+    const begun = performance.now();
+    const outcomes: Outcome[] = [];
+    let [bytes, before]: [number, Uint8Array] = [0, Buffer.alloc(0)];
+    for (const target of targets) {
+      const outcome = await ask(fetch(target));
+      outcomes.push(outcome);
+      if (!usual || !isUsual(outcome, usual)) break;
+      const { body } = outcome.answer;
+      bytes += body.length;
+      const isEnough = bytes > togetherMost.bytes || performance.now() > begun + togetherMost.ms;
+      if (isEnough || failed > known || Buffer.compare(body, before) === 0) break;
+      before = body;
+    }
+    return outcomes;
+  });
+}
+
+function fetch(target: Target): Observable<Outcome> {
+  return defer(() => transport.get(target)).pipe(
+    map((answer) => ({ answer: scanned(answer) })),
+    catchError((thrown: unknown) => {
+      failed += 1;
+      return of({ failure: failureOf(thrown) });
+    }),
+  );
 }
 
 function post(message: Fetched): void {
   running.delete(message.id);
-  parentPort?.postMessage(message, 'answer' in message ? movable(message.answer) : []);
+  const moved = message.outcomes.flatMap((outcome) => ('answer' in outcome ? movable(outcome.answer) : []));
+  parentPort?.postMessage(message, moved);
 }
 
 function scanned({ body, ...answer }: HttpAnswer): ScannedAnswer {

@@ -1,5 +1,5 @@
-import { Observable } from 'rxjs';
-import { limitReached, SourceError, type SourceFailure } from '../../core/index.js';
+import { map, Observable } from 'rxjs';
+import { defined, itemAt, limitReached, SourceError, type SourceFailure } from '../../core/index.js';
 import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../threads/index.js';
 import { openTransport, type HttpAnswer, type Transport, type Target, type TransportOptions } from '../../http/index.js';
 import type { Scanned } from '../decode/scan.js';
@@ -10,11 +10,45 @@ export interface ScannedAnswer extends HttpAnswer {
   readonly scanned?: Scanned | null;
 }
 
-/** A message to the thread, after the first, which has the options of its transport: to fetch something, or to cancel it. */
-export type FetchMessage = { readonly id: number; readonly target: Target } | { readonly stop: number };
+/** What a request brought. */
+export type Outcome = { readonly answer: ScannedAnswer } | { readonly failure: Failure };
 
-/** A message from the thread. The buffer that the answer and its columns share is transferred. */
-export type Fetched = { readonly id: number } & ({ readonly answer: ScannedAnswer } | { readonly failure: Failure });
+/** The form of most pages: as many rows as requested, with the same fields. */
+export interface Usual {
+  readonly rows: number;
+  readonly names: string;
+}
+
+export function isUsual(outcome: Outcome, { rows, names }: Usual): outcome is { readonly answer: ScannedAnswer & { scanned: Scanned } } {
+  if (!('answer' in outcome) || outcome.answer.status !== 200) return false;
+  const { scanned } = outcome.answer;
+  return scanned?.rows === rows && scanned.names.join('\0') === names;
+}
+
+/** Milliseconds and bytes after which pages that came are not held back for more. */
+export const togetherMost = { ms: 250, bytes: 2 * 2 ** 20 };
+
+export interface Fetching extends Transport<ScannedAnswer> {
+  /**
+   * Requests pages one after another, as long as they are usual, quick and small, and nothing fails. Emits the outcomes of those
+   * that were requested, of which only the last may be another. Missing where this thread makes the requests.
+   */
+  readonly together?: (targets: readonly Target[], usual?: Usual) => Observable<readonly Outcome[]>;
+}
+
+/** A message to the thread, after the first, which has the options of its transport: to fetch something, or to cancel it. */
+export type FetchMessage = FetchRequest | { readonly stop: number };
+
+export interface FetchRequest {
+  readonly id: number;
+  readonly targets: readonly Target[];
+  readonly usual?: Usual;
+  /** How many requests failed, as far as the main thread knows. */
+  readonly failed: number;
+}
+
+/** A message from the thread. The buffer that an answer and its columns share is transferred. */
+export type Fetched = { readonly id: number; readonly outcomes: readonly Outcome[]; readonly failed: number };
 
 /** A `SourceError`, whose class would be lost in the transfer. */
 export type Failure = Pick<SourceError, 'code' | 'kind' | 'message'> & { readonly details: SourceFailure };
@@ -27,10 +61,17 @@ export function defaultFetchingThreads(): 0 | 1 {
 }
 
 /** With one thread, requests are made and answers scanned there. If that is unavailable, a process warning is emitted. */
-export function openFetching(options: TransportOptions, threads: number): Transport<ScannedAnswer> {
+export function openFetching(options: TransportOptions, threads: number): Fetching {
   if (threads > 0 && workerFile !== undefined) return new FetchingThread(workerFile, options);
   if (threads > 0) warnOfNoThread('fetching-worker.cjs');
   return openTransport(options);
+}
+
+/** @throws {SourceError} The failure. */
+export function answerOf(outcome: Outcome): ScannedAnswer {
+  if ('answer' in outcome) return outcome.answer;
+  const { code, kind, message, details } = outcome.failure;
+  throw new SourceError(code, kind, message, details);
 }
 
 /** A thread that has no connection yet. */
@@ -53,9 +94,11 @@ function takeSpare(): Thread<Fetched> | undefined {
 const idleMs = 3_000;
 
 /** Starts with the first request, unless it was prepared; ends after an idle period, and restarts when needed. */
-class FetchingThread implements Transport<ScannedAnswer> {
+class FetchingThread implements Fetching {
   #thread: Thread<Fetched> | undefined;
   #requests = 0;
+  /** How many requests of the thread failed, as far as is known here. */
+  #failed = 0;
   #idle: NodeJS.Timeout | undefined;
   #ended: Promise<unknown> = Promise.resolve();
 
@@ -65,29 +108,30 @@ class FetchingThread implements Transport<ScannedAnswer> {
   ) {}
 
   get(target: Target): Observable<ScannedAnswer> {
+    return this.together([target]).pipe(map((outcomes) => answerOf(itemAt(outcomes, 0))));
+  }
+
+  readonly together = (targets: readonly Target[], usual?: Usual): Observable<readonly Outcome[]> => {
     return new Observable((subscriber) => {
       const thread = this.#begin();
       const asking = {
-        answered: (fetched: Fetched) => {
-          if ('failure' in fetched) {
-            const { code, kind, message, details } = fetched.failure;
-            return subscriber.error(new SourceError(code, kind, message, details));
-          }
-          subscriber.next(fetched.answer);
+        answered: ({ outcomes, failed }: Fetched) => {
+          this.#failed = failed;
+          subscriber.next(outcomes);
           subscriber.complete();
         },
         lost: (reason: string, cause: unknown) => {
-          const message = `${target.label}: the thread that fetches ended: ${reason}`;
+          const message = `${targets[0]?.label}: the thread that fetches ended: ${reason}`;
           subscriber.error(limitReached(cause) ?? new SourceError('E_SOURCE_UNAVAILABLE', 'permanent', message));
         },
       };
-      const id = thread.send(asking, (id): FetchMessage => ({ id, target }));
+      const id = thread.send(asking, (id): FetchMessage => ({ id, targets, ...defined({ usual }), failed: this.#failed }));
       return () => {
         thread.forget(id, { stop: id } satisfies FetchMessage);
         this.#rest();
       };
     });
-  }
+  };
 
   async close(): Promise<void> {
     this.#end();
@@ -100,6 +144,7 @@ class FetchingThread implements Transport<ScannedAnswer> {
     if (this.#thread && !this.#thread.ended) return this.#thread;
     this.#thread = takeSpare() ?? new Thread(this.file, 'leadstream-fetch');
     this.#thread.tell(this.options);
+    this.#failed = 0;
     return this.#thread;
   }
 

@@ -1,4 +1,4 @@
-import { catchError, of, throwError, type Observable } from 'rxjs';
+import { catchError, concat, of, switchMap, tap, throwError, type Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, RowOf, Served } from '../../collections/index.js';
 import { isAddressable, SourceError, type Redactor, schema } from '../../core/index.js';
@@ -21,7 +21,7 @@ import {
   type RequestSpec,
 } from './request.js';
 import { scan } from '../decode/scan.js';
-import type { ScannedAnswer } from './fetching.js';
+import { isUsual, togetherMost, type Outcome, type ScannedAnswer, type Usual } from './fetching.js';
 
 export interface ListRequest {
   /** The service's number; in a list without page numbers, the ordinal. Without it, neither page nor limit is sent. */
@@ -34,6 +34,8 @@ export interface ListRequest {
   readonly purpose?: 'page' | 'probe';
   /** Whether a stored answer must not be used. Default false; the client itself stores none. */
   readonly fresh?: boolean;
+  /** How many pages to read at most, if they can be read together. Default 1. */
+  readonly count?: number;
 }
 
 /** A page by columns, and as it is stored. */
@@ -51,8 +53,10 @@ export interface CollectionReader<T> {
   readonly collection: Collection;
   /** Rows requested per page by default. */
   readonly limit: number;
-  /** Reads one page of the list, or the whole of one that is not paged. @throws {SourceError} If all retries failed. */
+  /** Reads a page of the list, or some from it on, or the whole of one that is not paged. @throws {SourceError} If all retries failed. */
   request(request: ListRequest): Observable<ListAnswer>;
+  /** Returns how many pages to request together by now: fewer if the last ones were large or slow, and one after a failure. */
+  together(): number;
   /** Decodes a stored answer. @param counted Whether `findings` count it. Default true. @throws {SourceError} For no list of records. */
   decode(body: Uint8Array, counted?: boolean): ListAnswer;
   /** Finds records. @throws {SourceError} `E_SOURCE_REFUSED`, without a request, for an identifier that cannot be in a path. */
@@ -65,6 +69,7 @@ interface ReaderOptions {
   readonly limit: number;
   readonly linkScope: LinkScope;
   readonly read: <T>(spec: RequestSpec, decode: (label: string, answer: ScannedAnswer) => T) => Observable<T>;
+  readonly together?: ((specs: readonly RequestSpec[], usual: Usual) => Observable<readonly Outcome[]>) | undefined;
   readonly redact: Redactor;
   readonly onPath: OnPath;
 }
@@ -72,10 +77,20 @@ interface ReaderOptions {
 export function createReader<C extends Collection>(
   collection: C,
   reveal: readonly string[],
-  { limit, linkScope, read, redact, onPath }: ReaderOptions,
+  { limit, linkScope, read, together, redact, onPath }: ReaderOptions,
 ): CollectionReader<RowOf<C>> {
   const { name, served } = collection;
   const decoder = new Decoder(collection, reveal, redact);
+
+  // Where rows are declared to be, they are found in whole answers only. With more than 16, hardly less is done for each.
+  const isWhole = !together || (served && (served.rows.length > 0 || served.nested.size > 0));
+  const mostTogether = isWhole ? 1 : Math.max(1, Math.min(16, Math.floor(500 / limit)));
+  let [pace, names] = [1, ''];
+  /** One quick answer among slow ones is no reason to wait for many. */
+  const notePace = (ms: number, bytes = 0) => {
+    const most = Math.floor(Math.min(mostTogether, togetherMost.ms / ms, togetherMost.bytes / bytes));
+    pace = Math.max(1, Math.min(pace + 1, most));
+  };
 
   const reading: typeof read = (asked, decode) =>
     read(asked, (label, answer) => {
@@ -83,15 +98,43 @@ export function createReader<C extends Collection>(
       return unlessRepeated(() => decode(label, answer), repeated);
     });
 
-  function requestAt(path: string, { page, position: asked, limit: size, purpose }: ListRequest): Observable<ListAnswer> {
+  function numbered(path: string, { page, limit: size = limit, purpose, count = 1 }: ListRequest): Observable<ListAnswer> {
+    const specOf = (number: number | undefined) => {
+      return { collection, path, page: number, query: listQuery(collection, number, size, limit), purpose };
+    };
+    const begun = performance.now();
+    const decode = (label: string, answer: ScannedAnswer) => {
+      names = answer.scanned?.names.join('\0') ?? '';
+      return { batch: batchOf(label, answer, purpose !== 'probe'), body: answer.body };
+    };
+    const single = (number: number | undefined, first?: Outcome) =>
+      reading({ ...specOf(number), first }, decode).pipe(
+        tap({ next: ({ body }) => notePace(performance.now() - begun, body.length), error: () => notePace(Infinity) }),
+      );
+    if (page === undefined || size === null || count === 1 || !together) return single(page);
+    const specs = Array.from({ length: count }, (_, index) => specOf(page + index));
+    const usual = { rows: size, names };
+    return together(specs, usual).pipe(
+      switchMap((outcomes) => {
+        const answers: ListAnswer[] = [];
+        for (const outcome of outcomes) {
+          const batch = isUsual(outcome, usual) ? decoder.decodeColumns(outcome.answer.scanned) : undefined;
+          if (!batch || !('answer' in outcome)) break;
+          answers.push({ batch, body: outcome.answer.body });
+        }
+        const bytes = answers.reduce((sum, { body }) => sum + body.length, 0);
+        if (answers.length > 0) notePace((performance.now() - begun) / answers.length, bytes / answers.length);
+        // Without an outcome, nothing was requested.
+        const others = outcomes.length === 0 ? [undefined] : outcomes.slice(answers.length);
+        return concat(of(...answers), ...others.map((outcome, index) => single(page + answers.length + index, outcome)));
+      }),
+    );
+  }
+
+  function requestAt(path: string, request: ListRequest): Observable<ListAnswer> {
+    if (!isSequential(served)) return numbered(path, request);
+    const { page, position: asked, limit: size, purpose } = request;
     const counted = purpose !== 'probe';
-    if (!isSequential(served)) {
-      const query = listQuery(collection, page, size === undefined ? limit : size, limit);
-      return reading({ collection, path, page, query, purpose }, (label, answer) => ({
-        batch: batchOf(label, answer, counted),
-        body: answer.body,
-      }));
-    }
     const rows = size ?? limit;
     const position = asked ?? positionAt(served, path, rows);
     const { query: written } = position;
@@ -128,6 +171,7 @@ export function createReader<C extends Collection>(
     collection,
     limit,
     findings: decoder.findings,
+    together: () => pace,
     decode: (body, counted = true) => {
       try {
         const { answer, ...known } = isSequential(served) ? opened(body) : { answer: body };

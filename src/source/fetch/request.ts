@@ -4,6 +4,7 @@ import { SourceError } from '../../core/index.js';
 import { JsonText, segmentsOf, valueAt } from '../../json/index.js';
 import { type HttpAnswer, credentialParameters, type RequestDescription, type Target } from '../../http/index.js';
 import type { RecordBatch } from '../../vector/index.js';
+import type { Outcome } from './fetching.js';
 
 interface Asking {
   readonly served: Served;
@@ -217,6 +218,8 @@ export interface RequestSpec {
   /** The query of a list without page numbers, instead of `query`; never shown in messages and events. */
   readonly written?: string;
   readonly purpose?: 'page' | 'probe' | undefined;
+  /** What it already brought. */
+  readonly first?: Outcome | undefined;
 }
 
 export function targetOf(baseUrl: string, spec: RequestSpec): Target {

@@ -134,6 +134,13 @@ export class Spool {
     if (this.#records.delete(page)) this.damaged += 1;
   }
 
+  /** Returns how many pages from one on are not spooled, not counting that one. */
+  missing(page: number, most: number): number {
+    let count = 1;
+    while (count < most && !this.#records.has(page + count)) count += 1;
+    return count;
+  }
+
   /** Writes or replaces a page, which survives the process when this resolves; until then `body` must not change. */
   async write(page: number, body: Uint8Array): Promise<void> {
     if (!this.#open) throw new LeadstreamError('E_RUN_ABORTED', `page ${page} came after its spool was closed`);

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { catchError, firstValueFrom, type Observable } from 'rxjs';
+import { catchError, defer, firstValueFrom, identity, map, of, switchMap, type Observable } from 'rxjs';
+import { inOrder } from '../../flow/index.js';
 import { type CollectionReader, type ListAnswer, type ListRequest } from '../fetch/reader.js';
 import { unlessRefused } from '../paging.js';
-import { task } from '../../flow/index.js';
 import { digestsOf } from '../../vector/index.js';
 import { type Row, SourceError } from '../../core/index.js';
 import type { Events } from '../../events/index.js';
@@ -115,20 +115,30 @@ const wholeList = 0;
 
 function spooledReader<T extends Row>(reader: CollectionReader<T>, spool: Spool): CollectionReader<T> {
   function request(wanted: ListRequest): Observable<ListAnswer> {
-    const { page = wholeList, position, limit = reader.limit, purpose = 'page', fresh = false } = wanted;
+    const { page = wholeList, position, limit = reader.limit, purpose = 'page', fresh = false, count = 1 } = wanted;
     // Probes must reach the service, and pages of another size are different pages.
     if (purpose === 'probe' || limit !== reader.limit) return reader.request(wanted);
-    return task(async (ask) => {
+    const stored = async (answer: ListAnswer, index: number) => {
+      // An empty page ends the list, which every run checks again.
+      if (answer.batch.length > 0) await spool.write(page + index, answer.body);
+      return answer;
+    };
+    return defer(async () => {
       const body = fresh ? undefined : await spool.read(page);
       const kept = body && decoded(reader, body, true);
       if (body && !kept) spool.forget(page);
       // A page requested at another position has other rows.
       if (kept && (position === undefined || isDeepStrictEqual(kept.position, position))) return kept;
-      const answer = await ask(reader.request(wanted));
-      // An empty page ends the list, which every run checks again.
-      if (answer.batch.length > 0) await spool.write(page, answer.body);
-      return answer;
-    });
+      return undefined;
+    }).pipe(
+      switchMap((kept) => {
+        if (kept) return of(kept);
+        // Pages that come together are written together; the failure of one is that of all.
+        const noted = (done: Promise<ListAnswer>) => (done.catch(() => undefined), done);
+        const stored$ = reader.request({ ...wanted, count: spool.missing(page, count) }).pipe(map((...answer) => noted(stored(...answer))));
+        return stored$.pipe(inOrder(identity));
+      }),
+    );
   }
   return { ...reader, request };
 }
