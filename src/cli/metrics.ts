@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { LeadstreamError, SinkError, reasonOf, snakeCase } from '../core/index.js';
+import { LeadstreamError, mergeWords, SinkError, reasonOf, snakeCase } from '../core/index.js';
 import { fixedPath, removeTemporaries, replaceFile, unlessMissing } from '../store/index.js';
 import type { CommandContext } from './command.js';
 import type { PipelineDocument } from './report-document.js';
@@ -54,10 +54,11 @@ export class Metrics {
       set('duration_seconds', endedAt - Date.parse(startedAt) / 1000);
       set('pages', pages);
       set('read_rows', read);
-      for (const { at, bytes, books } of sinks) {
+      for (const { at, bytes, books, merged } of sinks) {
         // Unpublished rows were not written.
         const counts = Object.entries<number>({ ...books }).filter(([count]) => published || count !== 'written');
         for (const [count, rows] of counts) set('rows', rows, `,output="${at}",count="${snakeCase(count)}"`);
+        for (const word of published ? mergeWords : []) set('merged_rows', merged?.[word], `,output="${at}",count="${word}"`);
         if (published) set('output_bytes', bytes, `,output="${at}"`);
       }
       for (const purpose of ['page', 'probe', 'find'] as const) set('requests', requests?.[purpose], `,purpose="${purpose}"`);

@@ -48,12 +48,30 @@ export const origins = ['read', 'repaired', 'expanded', 'groups'] as const;
 
 /**
  * What became of rows. `beyondLimit`: read, then cut off by a limit; `unmatched`: without a match in an inner join; `unchanged`: left out
- * by an append, since the output has their key already; `grouped`: counted into groups.
+ * since the output has their key already (append), or all of their content (merge); `grouped`: counted into groups.
  */
 export const outcomes = ['written', 'filtered', 'duplicates', 'beyondLimit', 'unmatched', 'rejected', 'unchanged', 'grouped'] as const;
 
 /** The row counts of one sink. Origins and outcomes must have the same sum before anything is published. */
 export type RowCounts = { readonly [K in (typeof origins)[number] | (typeof outcomes)[number]]: number };
+
+/** What a merge did to the rows of an output. `before` and `inserted` without `deleted` are the rows that it has then. */
+export interface MergeCounts {
+  /** Rows of the output before. */
+  readonly before: number;
+  /** Rows with new keys. */
+  readonly inserted: number;
+  /** Rows that took the place of others with their key. */
+  readonly changed: number;
+  /** Rows that stayed as they were. */
+  readonly unchanged: number;
+  readonly deleted: number;
+  /** Rows that were marked as deleted, and stay. */
+  readonly marked?: number;
+}
+
+/** The counts of a merge that are about rows of the run, or of the output. */
+export const mergeWords = ['inserted', 'changed', 'unchanged', 'deleted', 'marked'] as const;
 
 export function wordOf(count: string): string {
   return count === 'beyondLimit' ? 'beyond the limit' : count;

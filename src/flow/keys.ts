@@ -1,7 +1,6 @@
 import { randomFillSync } from 'node:crypto';
-import { digestOf } from '../vector/index.js';
 
-/** Words of an entry: three of digest, one of value. */
+/** Words of an entry: three of digest, one of value. Others are apart from them. */
 const wordsOfEntry = 4;
 
 const fullest = 0.75;
@@ -26,12 +25,13 @@ export class KeyMap {
 
   /**
    * @param seed Four words that the digests start from; results do not depend on them. Default: random ones.
-   * @param marked Whether entries have marks, which use four bytes each; the tables then grow in smaller steps to stay within 32 bytes.
+   * @param extra Words of each entry besides: a mark, or the digest of a content. Tables then grow in smaller steps: an entry has at most
+   * 24 bytes, and 8 more for each of them.
    * @param expected Roughly how many texts there will be: tables of sufficient capacity do not need to grow.
    */
   constructor(
     readonly seed: Uint32Array = randomFillSync(new Uint32Array(4)),
-    private readonly marked = false,
+    private readonly extra = 0,
     expected = 0,
   ) {
     const each = expected / this.#segments.length;
@@ -52,7 +52,7 @@ export class KeyMap {
     return this.#place();
   }
 
-  /** Returns the number of a text; -1 if it has none. */
+  /** Returns the number of a text, which is opened; -1 if it has none. */
   get(text: string): number {
     return this.#find(text) ? this.#value : -1;
   }
@@ -68,24 +68,31 @@ export class KeyMap {
   }
 
   mapValues(valueOf: (value: number) => number): void {
-    for (const entry of this.entries()) entry[3] = valueOf(entry[3] ?? 0);
+    for (const { slots } of this.#used())
+      for (let slot = 0; slot < slots.length; slot += wordsOfEntry)
+        if (!isFree(slots, slot)) slots[slot + 3] = valueOf(slots[slot + 3] ?? 0);
   }
 
-  /** Adds a text with its content. The first content stays. */
-  see(text: string, content: readonly unknown[]): Seen {
-    return this.#seen(this.add(text), digestOf(content));
+  /** Whether the words of the text opened last are some words of `from`, at `at`. */
+  has(from: Uint32Array, at: number): boolean {
+    const place = (this.#slot / wordsOfEntry) * this.extra;
+    const words = this.#segment?.extras ?? none;
+    for (let word = 0; word < this.extra; word += 1) if (words[place + word] !== from[at + word]) return false;
+    return true;
   }
 
-  /** Returns what `see` would, without adding the text. */
-  find(text: string, content: readonly unknown[]): Seen {
-    return this.#find(text) ? this.#seen(false, digestOf(content)) : 'new';
+  /** Sets the words of the text opened last. */
+  keep(from: Uint32Array, at: number): void {
+    const place = (this.#slot / wordsOfEntry) * this.extra;
+    const words = this.#segment?.extras ?? none;
+    for (let word = 0; word < this.extra; word += 1) words[place + word] = from[at + word] ?? 0;
   }
 
   /** Adds a text with its content's digest, and a mark from 1; one above `since` is kept. @returns Also the mark before, 0 for none. */
   sight(text: string, content: number, mark: number, since: number): { readonly seen: Seen; readonly before: number } {
     const seen = this.#seen(this.add(text), content);
     const before = this.#mark;
-    if (before <= since && this.#segment?.marks) this.#segment.marks[this.#slot / wordsOfEntry] = mark;
+    if (before <= since && this.#segment) this.#segment.extras[this.#slot / wordsOfEntry] = mark;
     return { seen, before };
   }
 
@@ -94,21 +101,31 @@ export class KeyMap {
     return this.#find(text) ? this.#mark : 0;
   }
 
-  /** Yields the stored entries, four words each, for `restore`, as views that are valid until the next call. */
+  /** Yields the stored entries with their other words, for `restore`, in an array that the next one changes. */
   *entries(): Iterable<Uint32Array> {
-    for (const segment of this.#segments) {
-      if (!segment) continue;
-      const { slots } = segment;
-      for (let slot = 0; slot < slots.length; slot += wordsOfEntry)
-        if (!isFree(slots, slot)) yield slots.subarray(slot, slot + wordsOfEntry);
+    const entry = new Uint32Array(wordsOfEntry + this.extra);
+    for (const { slots, extras } of this.#used()) {
+      for (let slot = 0; slot < slots.length; slot += wordsOfEntry) {
+        if (isFree(slots, slot)) continue;
+        const at = (slot / wordsOfEntry) * this.extra;
+        for (let word = 0; word < entry.length; word += 1)
+          entry[word] = (word < wordsOfEntry ? slots[slot + word] : extras[at + word - wordsOfEntry]) ?? 0;
+        yield entry;
+      }
     }
   }
 
   restore(entries: Uint32Array): void {
-    for (let i = 0; i + wordsOfEntry <= entries.length; i += wordsOfEntry) {
-      this.#digest.set(entries.subarray(i, i + 3));
-      this.#seen(this.#place(), entries[i + 3] ?? 0);
+    for (let i = 0; i + wordsOfEntry + this.extra <= entries.length; i += wordsOfEntry + this.extra) {
+      for (let word = 0; word < 3; word += 1) this.#digest[word] = entries[i + word] ?? 0;
+      this.#place();
+      this.put(entries[i + 3] ?? 0);
+      this.keep(entries, i + wordsOfEntry);
     }
+  }
+
+  *#used(): Iterable<Segment> {
+    for (const segment of this.#segments) if (segment) yield segment;
   }
 
   #digestOf(text: string): void {
@@ -127,7 +144,7 @@ export class KeyMap {
   }
 
   #place(): boolean {
-    const segment = (this.#segments[(this.#digest[0] ?? 0) >>> 24] ??= new Segment(this.#room, this.marked));
+    const segment = (this.#segments[(this.#digest[0] ?? 0) >>> 24] ??= new Segment(this.#room, this.extra));
     const before = segment.size;
     this.#segment = segment;
     this.#slot = segment.place(this.#digest);
@@ -146,7 +163,7 @@ export class KeyMap {
   }
 
   get #mark(): number {
-    return this.#segment?.marks?.[this.#slot / wordsOfEntry] ?? 0;
+    return this.#segment?.extras[this.#slot / wordsOfEntry] ?? 0;
   }
 }
 
@@ -155,16 +172,19 @@ export class KeyMap {
 /** A hash table with linear probing. An entry whose digest is all zeros is free; a slot is the index of an entry's first word. */
 class Segment {
   slots: Uint32Array;
-  marks: Uint32Array | undefined;
+  extras: Uint32Array;
   size = 0;
 
-  constructor(room: number, marked: boolean) {
+  constructor(
+    room: number,
+    private readonly extra: number,
+  ) {
     this.slots = new Uint32Array(room * wordsOfEntry);
-    if (marked) this.marks = new Uint32Array(room);
+    this.extras = new Uint32Array(room * extra);
   }
 
   get bytes(): number {
-    return this.slots.byteLength + (this.marks?.byteLength ?? 0);
+    return this.slots.byteLength + this.extras.byteLength;
   }
 
   /** Adds a digest, unless it is there. @returns Its slot. */
@@ -179,18 +199,21 @@ class Segment {
   }
 
   #grow(): void {
-    const { slots: old, marks } = this;
-    const slots = new Uint32Array(Math.ceil((old.length / wordsOfEntry) * (marks ? 1.2 : 1.5)) * wordsOfEntry);
+    const { slots: old, extras, extra } = this;
+    const slots = new Uint32Array(Math.ceil((old.length / wordsOfEntry) * (extra > 0 ? 1.2 : 1.5)) * wordsOfEntry);
     this.slots = slots;
-    if (marks) this.marks = new Uint32Array(slots.length / wordsOfEntry);
+    this.extras = new Uint32Array((slots.length / wordsOfEntry) * extra);
     for (let from = 0; from < old.length; from += wordsOfEntry) {
       if (isFree(old, from)) continue;
       const slot = slotOf(slots, old, from);
       for (let word = 0; word < wordsOfEntry; word += 1) slots[slot + word] = old[from + word] ?? 0;
-      if (this.marks) this.marks[slot / wordsOfEntry] = marks?.[from / wordsOfEntry] ?? 0;
+      const [at, place] = [(from / wordsOfEntry) * extra, (slot / wordsOfEntry) * extra];
+      for (let word = 0; word < extra; word += 1) this.extras[place + word] = extras[at + word] ?? 0;
     }
   }
 }
+
+const none = new Uint32Array(0);
 
 function isFree(slots: Uint32Array, slot: number): boolean {
   return slots[slot] === 0 && slots[slot + 1] === 0 && slots[slot + 2] === 0;

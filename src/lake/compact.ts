@@ -1,17 +1,17 @@
-import { createHash, type Hash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { GateError, itemAt, LeadstreamError, type Row, SinkError, stoppedBy, textOf } from '../core/index.js';
-import { codecs, compressions, footerOf, loadEngine, readGroups } from '../parquet/index.js';
-import { type Action, isRemote, type ObjectStores, type PartialFile, sha256Text } from '../store/index.js';
-import { Batch, batchFromRows } from '../vector/index.js';
-import { DataFiles } from './data-files.js';
+import { itemAt, LeadstreamError } from '../core/index.js';
+import { codecs, compressions, footerOf, loadEngine } from '../parquet/index.js';
+import { type Action, isRemote, type ObjectStores, sha256Text } from '../store/index.js';
+import { manifestFileOf } from './format.js';
 import { tableAt } from './formats.js';
 import { runsIn } from './history.js';
+import { storedIndex } from './keys.js';
 import { folderOf, type Manifest, type ManifestFile, sumOf } from './manifest.js';
-import { partitionBy, textsIn } from './partitions.js';
+import { partitionBy } from './partitions.js';
+import { Rewriting } from './rewrite.js';
+import { RowShape } from './row-shape.js';
 import type { Evidence, RunLog } from './run-log.js';
 import { type Publication, StoreRun } from './store-run.js';
-import { manifestDifferences } from './verify.js';
 
 /** Files with fewer bytes are small. One that is written ends with the row group that reaches them. */
 const smallBytes = 128 * 1024 * 1024;
@@ -56,10 +56,7 @@ export async function prepareCompaction(path: string, { runId, runLog, stores, s
   return actions ? { from, to: runId, evidence, change: { landing, actions } } : { from, to: from, evidence };
 }
 
-/**
- * Keeps the order of the files in the manifest, and that of their rows; in a partition with large files, those come first.
- * Memory: a row group that is read, and one that is written.
- */
+/** Keeps the order of the files in the manifest, and that of their rows; in a partition with large files, those come first. */
 async function compacted(
   landing: StoreRun,
   before: Manifest,
@@ -68,64 +65,48 @@ async function compacted(
   const partitions = severalSmall(before.files);
   const [first] = partitions.flat();
   if (first === undefined) return undefined;
-  const { kind, path: at } = landing;
+  const { kind } = landing;
   await landing.checkRetained(before.files);
   const by = partitionBy(before.schema, before.partition_by, '', kind);
-  const columns = by.inFiles;
   const fieldIds = landing.checkColumns(by.columns, by.fields);
-  const [read, written] = [createHash('sha256'), createHash('sha256')];
-  const addTo = (hash: Hash, rows: readonly Row[]) => {
-    for (const row of rows) hash.update(JSON.stringify(columns.map(({ name, type }) => textOf(row[name] ?? null, type))));
-  };
-  const take = async (name: string, file: PartialFile) => {
-    for await (const rows of readGroups(file.path)) addTo(written, rows);
-    await landing.take(name, file);
-  };
-  const create = (folder: string, index: number) => landing.create(folder, index);
   const footer = await landing.reading(first.name, footerOf);
   const codec = footer?.row_groups[0]?.columns[0]?.meta_data?.codec;
   const compression = compressions.find((name) => codecs[name] === codec) ?? 'zstd';
-  const files = new DataFiles({ create, take }, runId, await loadEngine('arrow'), columns, {
+  const { columns: key = [], ignored = [] } = before.keys ?? {};
+  const shape = new RowShape(before.schema, key, ignored, kind === 'iceberg' ? [] : by.names);
+  const index = await storedIndex(landing, before, shape, true);
+  const rewriting = new Rewriting(landing, before, by, {
+    ...{ runId, fieldIds, signal, engine: await loadEngine('arrow') },
+    written: (name, rows) => index?.locate(name, rows.length, shape.vectorsOf(rows, { name })),
     encoding: { compression, sortedBy: [], metadata: { 'leadstream.pipeline': before.pipeline }, ...(fieldIds && { fieldIds }) },
     ...{ row_group_rows: 10_000, row_group_bytes: 8_388_608, file_max_bytes: smallBytes, partitioned: false },
-    valuesOf: (folder) => (kind === 'iceberg' ? by.valuesOf(folder) : textsIn(folder)),
   });
-  const add = async (file: ManifestFile, path: string) => {
-    const [difference] = await manifestDifferences(path, file, before);
-    if (difference !== undefined) throw new GateError('E_GATE_VERIFY', `${at}: ${difference}`);
-    const elements = (await footerOf(path))?.schema.slice(1) ?? [];
-    for await (const rows of readGroups(path)) {
-      if (signal?.aborted) throw stoppedBy(signal, `${at}: stopped; nothing was published`);
-      const found = batchFromRows(rows);
-      const known = columns.filter(({ name }) => found.columns.has(name));
-      if (known.length < elements.length || elements.some(({ name, field_id: id }) => id !== fieldIds?.get(name)))
-        throw new SinkError('E_SINK_FOREIGN', `${at}: ${file.name} has columns that the table does not have`);
-      addTo(read, rows);
-      const vectors = columns.map(({ name }) => found.columnOrNulls(name));
-      const batch = new Batch(rows.length, vectors);
-      await files.add(kind === 'iceberg' ? by.split(batch) : [{ folder: folderOf(file), batch }], rows.length);
-    }
-  };
   try {
     for (const small of partitions) {
-      for (const file of small) await landing.reading(file.name, (path) => add(file, path));
-      await files.end(folderOf(itemAt(small, 0)));
+      for (const file of small) {
+        const staying = index?.staying(file);
+        await rewriting.add(file, (rows, named) => {
+          staying?.take(rows.rows, shape.vectorsOf(named, file));
+          return rows;
+        });
+      }
+      await rewriting.end(folderOf(itemAt(small, 0)));
     }
-    const added = await files.finish(undefined);
-    if (read.digest('hex') !== written.digest('hex'))
-      throw new SinkError('E_SINK_VERIFY', `${at}: rows read back differ from those of the table`);
+    const added = await rewriting.finish();
     const retained = before.files.filter((file) => !partitions.some((small) => small.includes(file)));
-    const all = [...retained, ...added.map(({ partition: _partition, statistics: _statistics, ...file }) => file)];
+    const all = [...retained, ...added.map(manifestFileOf)];
     const bytes = sumOf(all, 'bytes');
     const run = { run_id: runId, replaced: before.run_id, compacted: true, finished_at: new Date().toISOString(), files: all, bytes };
-    const keys = before.keys && (await landing.keys());
+    // One that does not say where rows are stays as it is.
+    const keys = index || before.keys?.located ? undefined : before.keys && (await landing.keys());
+    const isSame = keys && sha256Text(keys) === before.keys?.sha256;
     return {
       ...{ columns: by.columns, partitions: by.fields, added, retained },
-      storeKeys: keys && sha256Text(keys) === before.keys?.sha256 ? (file) => file.append(keys) : undefined,
+      storeKeys: index ? (file) => index.store(file, all) : isSame ? (file) => file.append(keys) : undefined,
       manifest: (stored) => ({ ...before, ...run, keys: before.keys && stored && { ...before.keys, ...stored } }),
     };
   } finally {
-    await files.discard();
+    await rewriting.discard();
   }
 }
 

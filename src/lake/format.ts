@@ -14,6 +14,11 @@ export interface AddedFile extends ManifestFile {
   readonly statistics: ReadonlyMap<string, ColumnStatistics>;
 }
 
+/** Returns what a manifest says of a file. */
+export function manifestFileOf({ partition: _partition, statistics: _statistics, ...file }: AddedFile): ManifestFile {
+  return file;
+}
+
 /** A run that committed a version. */
 export interface CommittedRun {
   readonly run: string;

@@ -13,8 +13,11 @@ import { show } from './view.js';
 /** A run of a table that still exists. */
 export interface TableRun {
   readonly run: string;
-  /** `published`: what readers see; `kept`: for a rollback; `unfinished`: neither, so the next run recovers or removes it. */
-  readonly state: 'published' | 'kept' | 'unfinished';
+  /**
+   * `published`: what readers see; `kept`: for a rollback; `unfinished`: neither, so the next run recovers or removes it; `unchanged`: the
+   * last merge found nothing to change in what is published, and wrote nothing.
+   */
+  readonly state: 'published' | 'kept' | 'unfinished' | 'unchanged';
   readonly manifest: Manifest;
 }
 
@@ -32,8 +35,11 @@ export async function tableRuns(path: string, { stores = new Stores() }: TableAc
   return runsIn(table, await table.version());
 }
 
-export async function runsIn(table: StoreTable, { current, kept, unfinished = [] }: FoundVersion): Promise<readonly TableRun[]> {
+export async function runsIn(table: StoreTable, version: FoundVersion): Promise<readonly TableRun[]> {
+  const { current, kept, unfinished = [] } = version;
   const found: TableRun[] = [];
+  const unchanged = await table.unchanged(version);
+  if (unchanged) found.push({ run: unchanged.run_id, state: 'unchanged', manifest: unchanged });
   for (const each of [...(current ? [current] : []), ...kept, ...unfinished]) {
     const { manifest } = await table.manifest(each);
     const state = each === current ? 'published' : kept.includes(each) ? 'kept' : 'unfinished';

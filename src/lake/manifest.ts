@@ -4,10 +4,10 @@ import { tableKinds } from './partitions.js';
 import { declaredTypes, schema, type OutputColumn } from '../core/index.js';
 
 /**
- * What the rows of a run do to a table: replace it (`replace`), replace the partitions that they fall into (`replace_partitions`), or are added
- * unless the table already has their key (`append`).
+ * What the rows of a run do to a table: replace it (`replace`), replace the partitions that they fall into (`replace_partitions`), are
+ * added unless the table already has their key (`append`), or take the place of those of their key that differ (`merge`).
  */
-export const modes = ['replace', 'replace_partitions', 'append'] as const;
+export const modes = ['replace', 'replace_partitions', 'append', 'merge'] as const;
 
 /** Names of the data files of a plain table of this machine, with the folders of their partition. */
 export const dataFileName = /^((?:[^/=]+=[^/]+\/)*)(part-\d{5,})-([\w-]+)\.parquet$/;
@@ -72,8 +72,21 @@ export const manifestShape = schema((z) =>
     partition_by: z.array(z.string()).describe('Fields whose values are in the names of folders; for Iceberg, also in the files.'),
     rows: count().describe('Rows of all files.'),
     bytes: count().describe('Bytes of all files.'),
-    /** Rows of this run: written; unchanged, left out because the table has their key; changed, the unchanged ones with different content. */
-    run: z.object({ written: count(), unchanged: count(), changed: count() }),
+    /**
+     * Rows of this run: written; unchanged, left out because the table has their key; changed, those of the table with different content:
+     * unchanged ones for append, written ones for merge.
+     */
+    run: z.object({
+      written: count(),
+      unchanged: count(),
+      changed: count(),
+      merged: z
+        .object({ before: count(), inserted: count(), deleted: count(), marked: count().optional(), rewritten: count() })
+        .optional()
+        .describe(
+          'Of a merge: rows before; new ones; deleted ones; those marked as deleted; those written again, since they shared a file with others.',
+        ),
+    }),
     files: z.array(
       z.object({
         name: z.string().refine((name) => storedName.test(name)),
@@ -93,8 +106,17 @@ export const manifestShape = schema((z) =>
     /** Fields that the service returns but does not document, and that have or will have a column. */
     undeclared: z.array(z.object({ name: z.string(), original: z.string() })),
     reads: z.record(z.string(), count()).describe('Rows of all lists that were read, by collection, including rows that were not written.'),
-    /** Index of the keys of all rows, needed by `append`. */
-    keys: z.object({ columns: z.array(z.string()), rows: count(), bytes: count(), sha256: z.string() }).optional(),
+    /** Index of the keys of all rows, needed by `append` and `merge`. */
+    keys: z
+      .object({
+        columns: z.array(z.string()),
+        rows: count(),
+        bytes: count(),
+        sha256: z.string(),
+        ignored: z.array(z.string()).optional().describe('Columns that are not compared.'),
+        located: z.boolean().optional().describe('Whether it has the place of each file in `files`.'),
+      })
+      .optional(),
     success_file: z.boolean().describe('Whether the folder has a file `_SUCCESS`.'),
     output: z.string().describe('Name of the sink in `books`.'),
     books: z.record(z.string(), z.unknown()).describe('Row counts of this run, by sink; empty for a table written in code.'),

@@ -1,22 +1,43 @@
-import { GateError, SinkError, type OutputColumn, type Refuses } from '../core/index.js';
+import {
+  amount,
+  amountOf,
+  compareShare,
+  GateError,
+  type OutputColumn,
+  type Refuses,
+  SinkError,
+  type SourcePresence,
+} from '../core/index.js';
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
-import type { Action, FileContent } from '../store/index.js';
-import type { Batch } from '../vector/index.js';
+import type { Action, FileContent, PartialFile } from '../store/index.js';
+import { Batch, FlatVector } from '../vector/index.js';
 import { DataFiles, type DataFilesOptions } from './data-files.js';
-import type { AddedFile } from './format.js';
-import { Appending, indexOf } from './keys.js';
+import { manifestFileOf } from './format.js';
+import { indexOf, type KeyedMode, KeyedRows } from './keys.js';
+import { deleteMissing } from './missing.js';
 import { folderOf, type Manifest, type ManifestFile, type Published, type RunFacts, sumOf } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
+import { type RewriteOptions, Rewriting } from './rewrite.js';
+import { deletedAt, RowShape } from './row-shape.js';
 import type { Mode, StoreRun, StoreRunContext, StoreRunOptions } from './store-run.js';
 
 /** How a run changes its table. */
 export interface TableRunOptions extends StoreRunOptions, Omit<DataFilesOptions, 'encoding' | 'partitioned' | 'valuesOf'> {
   /** Fields, or the template of the run's date; each is a level of folders. */
   readonly partition_by: readonly string[];
+  /** Fields in which rows may differ and still be the same, for `merge`. */
+  readonly ignore?: readonly string[] | undefined;
+  /** What becomes of rows whose keys the source does not have any more. */
+  readonly on_missing?: 'keep' | 'delete' | 'mark' | undefined;
+  readonly max_deleted?: number | undefined;
+  readonly max_changed?: number | undefined;
   readonly success_file: boolean;
 }
 
 export interface TableRunContext extends StoreRunContext {
+  /** Stops long work after the last row. */
+  readonly signal?: AbortSignal | undefined;
+  readonly presence?: SourcePresence | undefined;
   runDate(): string;
 }
 
@@ -37,7 +58,7 @@ export class OpenedRun {
   /** @throws {GateError} `E_GATE_VERIFY` when files to be kept are not what their run wrote. */
   static async open(landing: StoreRun, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
     try {
-      if (options.mode === 'append') await landing.checkRetained(retained(options.mode, landing.before, []));
+      if (isKeyed(options.mode)) await landing.checkRetained(retained(options.mode, landing.before, []));
     } catch (failure) {
       await landing.abort();
       throw failure;
@@ -62,7 +83,7 @@ export class OpenedRun {
   };
 
   /**
-   * @param fields Those that identify a row, for `append`.
+   * @param fields Those that identify a row, for `append` and `merge`.
    * @throws {SinkError} `E_SINK_VALUE` for columns that cannot form one table. @throws {GateError} `E_GATE_SCHEMA`.
    */
   async begin(columns: readonly OutputColumn[], fields: readonly string[], encoding: Encoding): Promise<BegunRun> {
@@ -80,18 +101,33 @@ export class OpenedRun {
     if (inFiles.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so none is left for the files`);
     checkFit(at, options.mode, landing.before, columns, names);
     const fieldIds = landing.checkColumns(partitioning.columns, partitioning.fields);
-    const key = columns.filter(({ field }) => fields.includes(field));
-    const appending =
-      options.mode === 'append' ? new Appending(at, await indexOf(landing, namesOf(key), fieldIds), columns, key, inFiles) : undefined;
+    const namesOfAll = (wanted: readonly string[] = []) => namesOf(columns.filter(({ field }) => wanted.includes(field)));
+    const folders = landing.kind === 'iceberg' ? [] : names;
+    const { mode } = options;
+    const shape = new RowShape(
+      columns,
+      namesOfAll(fields),
+      [...namesOfAll(options.ignore), ...(options.on_missing === 'mark' ? [deletedAt.name] : [])],
+      folders,
+    );
+    const index = isKeyed(mode) ? await indexOf(landing, shape, mode, fieldIds) : undefined;
     const partitioned = inFiles.length < columns.length || (landing.kind === 'iceberg' && names.length > 0);
-    this.#files = new DataFiles(landing, runId, engine, inFiles, {
+    const create = (folder: string, number: number) => landing.create(folder, number);
+    const take = async (name: string, file: PartialFile) => {
+      if (mode === 'merge') await index?.locateIn(name, file.path);
+      await landing.take(name, file);
+    };
+    const fileOptions = {
       ...options,
       encoding: { ...encoding, ...(fieldIds && { fieldIds }) },
       partitioned,
       valuesOf: partitioning.valuesOf,
-    });
+    };
+    this.#files = new DataFiles({ create, take }, runId, engine, inFiles, fileOptions);
     if (options.mode === 'replace' && names.length === 0 && landing.kind === 'plain') await this.#files.begin();
-    return new BegunRun(this.run, columns, namesOf(key), partitioning, this.#files, appending);
+    const keyed = index && isKeyed(mode) ? new KeyedRows(at, mode, index) : undefined;
+    const sourceKey = fields.flatMap((field) => namesOfAll([field]));
+    return new BegunRun(this.run, columns, partitioning, this.#files, keyed, { ...fileOptions, fieldIds, sourceKey });
   }
 
   /** Removes everything written by this run. */
@@ -106,52 +142,136 @@ class BegunRun {
   constructor(
     private readonly run: Run,
     private readonly columns: readonly OutputColumn[],
-    private readonly key: readonly string[],
     private readonly partitioning: Partitioning,
     private readonly files: DataFiles,
-    private readonly appending: Appending | undefined,
+    private readonly keyed: KeyedRows | undefined,
+    private readonly rewriting: DataFilesOptions & Pick<RewriteOptions, 'fieldIds'> & { readonly sourceKey: readonly string[] },
   ) {}
 
   /** Resolves when the rows are stored, or wait in a bounded buffer. */
   async write(batch: Batch): Promise<void> {
-    const added = this.appending?.take(batch) ?? batch;
+    const added = this.keyed?.take(batch) ?? batch;
     await this.files.add(this.partitioning.split(added), added.rows);
   }
 
   /** Closes, syncs and verifies the files. @throws {GateError} `E_GATE_VERIFY` when retained files of the table have changed. */
   async prepare() {
-    const { partitioning, files, appending } = this;
-    const index = appending?.index;
+    const { partitioning, files, keyed } = this;
     const { landing, options } = this.run;
-    const stays = (added: readonly ManifestFile[]) => retained(options.mode, landing.before, added);
+    const { mode } = options;
+    const { inserted = 0, unchanged = 0, changed = 0 } = keyed ?? {};
+    const isMerge = mode === 'merge';
+    if (isMerge) await this.#judge(changed);
+    const gone = keyed?.index.deleted ?? 0;
+    const isMarking = options.on_missing === 'mark';
+    const deleted = isMarking ? 0 : gone;
+    const touched = isMerge ? this.#touched() : [];
+    const isSame = isMerge && landing.before !== undefined && inserted + changed + gone === 0;
+    const stays = (added: readonly ManifestFile[]) =>
+      isSame ? (landing.before?.files ?? []) : retained(mode, landing.before, added).filter((file) => !touched.includes(file));
     // A file without rows has the columns of the folders, too.
-    const added = await files.finish(landing.kind === 'plain' && stays([]).length === 0 ? partitioning.columns : undefined);
+    const empty = landing.kind === 'plain' && stays([]).length + touched.length === 0 ? partitioning.columns : undefined;
+    const fresh = await files.finish(empty);
+    const isBare = landing.kind === 'plain' && fresh.length + stays([]).length === 0;
+    const again = touched.length === 0 ? [] : await this.#rewritten(touched, fresh.length, isBare ? partitioning.columns : undefined);
+    const added = [...fresh, ...again];
     const old = stays(added);
-    if (options.mode === 'replace_partitions') await landing.checkRetained(old);
-    const rows = sumOf(added, 'rows');
+    if (mode === 'replace_partitions') await landing.checkRetained(old);
+    const rows = sumOf(fresh, 'rows');
+    const total = sumOf([...added, ...old], 'rows');
+    const merged = isMerge
+      ? { before: landing.before?.rows ?? 0, inserted, changed, unchanged, deleted, ...(isMarking && { marked: gone }) }
+      : undefined;
+    const run = {
+      ...{ written: rows, unchanged, changed },
+      ...(merged && {
+        merged: { before: merged.before, inserted, deleted, ...(isMarking && { marked: gone }), rewritten: sumOf(again, 'rows') },
+      }),
+    };
+    const all = [...old, ...added.map(manifestFileOf)].sort((a, b) => (a.name < b.name ? -1 : 1));
     return {
-      ...{ path: landing.path, rows, bytes: sumOf(added, 'bytes'), total: rows + sumOf(old, 'rows') },
-      ...{ unchanged: appending?.unchanged ?? 0, changed: appending?.changed ?? 0 },
+      ...{ path: landing.path, rows, bytes: sumOf(added, 'bytes'), total, unchanged },
+      // Of a merge, they are written.
+      ...(merged ? { changed: 0, merged } : { changed }),
       actions: (facts: RunFacts): Promise<readonly Action[]> =>
         landing.publish({
           columns: partitioning.columns,
           partitions: partitioning.fields,
           added,
           retained: old,
-          storeKeys: index && ((file) => index.store(file)),
-          manifest: (keys) => this.#manifest(facts, added, old, keys),
+          isUnchanged: isSame && landing.before?.schema.length === this.columns.length,
+          storeKeys: keyed && ((file) => keyed.index.store(file, isMerge ? all : undefined)),
+          manifest: (keys) => this.#manifest(facts, run, all, keys),
         }),
       ...(landing.commit && { commit: landing.commit }),
       cleanup: () => landing.cleanup(),
     };
   }
 
-  #manifest(facts: RunFacts, added: readonly AddedFile[], old: readonly ManifestFile[], keys: FileContent | undefined): Manifest {
+  /** Finds out which rows are deleted. @throws {GateError} `E_GATE_MERGE`, `E_GATE_MISSING`. */
+  async #judge(changed: number): Promise<void> {
+    const { landing, options, context } = this.run;
+    const { before, at } = landing;
+    const { on_missing: onMissing, max_deleted = 0, max_changed: maxChanged } = options;
+    const { fieldIds, sourceKey: key } = this.rewriting;
+    if (!before || !this.keyed) return;
+    const { presence } = context;
+    const isTooMuch = maxChanged !== undefined && compareShare(changed, maxChanged, before.rows) > 0n;
+    if (isTooMuch && !presence?.acceptDeletes)
+      throw new GateError(
+        'E_GATE_MERGE',
+        `${at}: ${amount(changed)} of ${amountOf(before.rows, 'row')} changed, which is more than max_changed allows`,
+      );
+    if (onMissing !== 'delete' && onMissing !== 'mark') return;
+    await deleteMissing(landing, before, this.keyed.index, { presence, key, options: { max_deleted }, fieldIds });
+  }
+
+  /** The files of the table before with rows that were replaced. */
+  #touched(): readonly ManifestFile[] {
+    const names = new Set(this.keyed?.index.touched);
+    return this.run.landing.before?.files.filter(({ name }) => names.has(name)) ?? [];
+  }
+
+  /** Writes the rows of files again that are still part of the table, those of a partition to one file, if it does not get too large. */
+  async #rewritten(touched: readonly ManifestFile[], opened: number, empty: readonly OutputColumn[] | undefined) {
+    const { partitioning, keyed } = this;
+    const { landing, engine, context } = this.run;
+    const { before } = landing;
+    if (!before || !keyed) return [];
+    const { index } = keyed;
+    const { shape } = index;
+    const markAt = partitioning.inFiles.findIndex(({ field }) => field === deletedAt.field);
+    const now = new Date();
+    const rewriting = new Rewriting(landing, before, partitioning, {
+      ...this.rewriting,
+      ...{ runId: context.runId, engine, opened, signal: context.signal },
+      written: (name, rows) => index.locate(name, rows.length, shape.vectorsOf(rows, { name })),
+    });
+    try {
+      for (const folder of new Set(touched.map(folderOf))) {
+        for (const file of touched.filter((each) => folderOf(each) === folder)) {
+          const staying = index.staying(file);
+          await rewriting.add(file, (rows, named) => {
+            const { stay, marked } = staying.take(rows.rows, shape.vectorsOf(named, file));
+            if (marked.size === 0) return rows.keep(stay);
+            const marks = stay.map((row) => (marked.has(row) ? now : rows.column(markAt).value(row)));
+            return new Batch(stay.length, rows.keep(stay).columns.with(markAt, new FlatVector(marks)));
+          });
+          staying.check();
+        }
+        await rewriting.end(folder);
+      }
+      return await rewriting.finish(empty);
+    } finally {
+      await rewriting.discard();
+    }
+  }
+
+  #manifest(facts: RunFacts, run: Manifest['run'], all: readonly ManifestFile[], keys: FileContent | undefined): Manifest {
     const { options, context, landing } = this.run;
     const { before } = landing;
-    const { columns, partitioning, appending, key } = this;
-    const mine = added.map(({ partition: _partition, statistics: _statistics, ...file }) => file);
-    const all = [...old, ...mine].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const { columns, partitioning, keyed } = this;
+    const { key = [], ignored = [] } = keyed?.index.shape ?? {};
     // Rows added to a complete table, or replacing partitions of it, do not make it partial.
     const partial = facts.partial === true && (options.mode === 'replace' || !before || before.partial === true);
     return {
@@ -175,20 +295,29 @@ class BegunRun {
       partition_by: [...partitioning.names],
       rows: sumOf(all, 'rows'),
       bytes: sumOf(all, 'bytes'),
-      run: { written: sumOf(added, 'rows'), unchanged: appending?.unchanged ?? 0, changed: appending?.changed ?? 0 },
-      files: all,
+      run,
+      files: [...all],
       schema: columns.map((column) => ({ ...column })),
-      keys: appending && keys && { columns: [...key], rows: appending.index.rows, ...keys },
+      keys: keyed &&
+        keys && {
+          ...{ columns: [...key], rows: keyed.index.rows, ...keys },
+          ...(ignored.length > 0 && { ignored: [...ignored] }),
+          ...(options.mode === 'merge' && { located: true }),
+        },
       output: context.at,
       success_file: options.success_file,
     };
   }
 }
 
+function isKeyed(mode: Mode): mode is KeyedMode {
+  return mode === 'append' || mode === 'merge';
+}
+
 /** Returns the files of the earlier run that stay in the table with those of this run. */
 function retained(mode: Mode, before: Manifest | undefined, files: readonly ManifestFile[]): readonly ManifestFile[] {
   if (mode === 'replace' || before === undefined) return [];
-  if (mode === 'append') return before.files.filter(({ rows }) => rows > 0);
+  if (isKeyed(mode)) return before.files.filter(({ rows }) => rows > 0);
   const replaced = new Set(files.map(folderOf));
   return before.files.filter((file) => file.rows > 0 && !replaced.has(folderOf(file)));
 }

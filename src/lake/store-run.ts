@@ -20,7 +20,7 @@ import type { AddedFile, FieldIds, FoundVersion, TableChange, TableFormat, Table
 import { dataFileNameOf, isRepeated, storedNameOf, type Manifest, type ManifestFile, type modes, withLive } from './manifest.js';
 import type { PartitionField, TableKind } from './partitions.js';
 import type { RunLog } from './run-log.js';
-import { intentKey, intentsIn, keysKey, manifestKey, type Intent, type StoreTable } from './store-table.js';
+import { intentKey, intentsIn, keysKey, manifestKey, type Intent, type StoreTable, unchangedKey } from './store-table.js';
 
 /** Number of files that are uploaded at a time. */
 const maxUploads = 4;
@@ -48,6 +48,8 @@ export interface Publication {
   readonly added: readonly AddedFile[];
   /** Files of the table before that stay in it. */
   readonly retained: readonly ManifestFile[];
+  /** Whether nothing has changed, so that nothing is committed. */
+  readonly isUnchanged?: boolean;
   /** Writes the key index, if there is one. */
   readonly storeKeys: ((file: PartialFile) => Promise<void>) | undefined;
   /** @param keys Size and digest of the key index. */
@@ -69,6 +71,8 @@ export class StoreRun {
   /** Folders of this machine with names that are not durable yet. */
   readonly #changed = new Set<string>();
   #change: TableChange | undefined;
+  /** What the manifest would say of a run that changes nothing. */
+  #unchanged: Manifest | undefined;
   #committed: TableVersion | undefined;
   /** Whether a commit was attempted whose outcome is unknown, so that nothing may be removed. */
   #isUndecided = false;
@@ -136,6 +140,11 @@ export class StoreRun {
     return this.table.path;
   }
 
+  /** Its name in messages. */
+  get at(): string {
+    return this.context.at;
+  }
+
   get kind(): TableKind {
     return this.table.format.kind;
   }
@@ -169,6 +178,12 @@ export class StoreRun {
     return this.before && (await this.table.objects.read(keysKey(this.before.run_id)))?.bytes;
   }
 
+  /** Returns the fingerprint of the pipeline that ran last, also if that changed nothing. */
+  async lastFingerprint(): Promise<string | undefined> {
+    const unchanged = this.base && (await this.table.unchanged(this.base));
+    return (unchanged ?? this.before)?.fingerprint;
+  }
+
   /** Works with a local copy of a data file of the table before. */
   async reading<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
     return readingObject(this.table, name, this.scratch, work);
@@ -193,22 +208,23 @@ export class StoreRun {
   }
 
   /** Stores everything that the commit needs. @returns The actions that commit the run, in order; none if `commit` does. */
-  async publish({ columns, partitions, added, retained, storeKeys, manifest: manifestWith }: Publication): Promise<readonly Action[]> {
+  async publish(publication: Publication): Promise<readonly Action[]> {
+    const { columns, partitions, added, retained, storeKeys, manifest: manifestWith } = publication;
     await Promise.all(this.#uploads);
     if (this.#failure !== undefined) throw this.#failure;
     const { runId, runLog } = this.context;
     const { format, linked } = this.table;
+    if (publication.isUnchanged && (linked || (await this.#isAlone()))) {
+      this.#unchanged = manifestWith(undefined);
+      if (format.link === undefined) format.announce?.(runId, this.base, undefined);
+      return [];
+    }
     const keys = storeKeys && (await this.#stored(keysKey(runId), storeKeys));
     const made = manifestWith(keys);
     const { before } = this;
     // A run that repeats the one before takes its place, so that one is not kept.
     const manifest = linked && before && isRepeated(before, made) ? { ...made, replaced: before.replaced } : made;
-    // Only after a commit, which makes theirs fail, may the remains of killed runs be removed.
-    if (
-      format.link === undefined &&
-      (await this.#isUnchanged(manifest)) &&
-      (await intentsIn(this.table.objects)).every(({ run }) => run === runId)
-    ) {
+    if (format.link === undefined && (await this.#isUnchanged(manifest)) && (await this.#isAlone())) {
       format.announce?.(runId, this.base, undefined);
       return [];
     }
@@ -246,6 +262,7 @@ export class StoreRun {
   async cleanup(): Promise<void> {
     await this.scratch?.remove();
     const { runId, runLog } = this.context;
+    if (this.#unchanged) await this.table.objects.put(unchangedKey, `${JSON.stringify(this.#unchanged, null, 2)}\n`);
     if (this.commit) {
       if (this.#committed === undefined || this.#change === undefined) return this.table.removeRun(runId);
       await runLog?.record(this.path, runId, this.#change.sha256, true);
@@ -263,6 +280,11 @@ export class StoreRun {
     // The next run finds the intent, and removes what stays or arrives late of an upload.
     await this.table.removeRun(this.context.runId, this.#failure === undefined).catch(() => undefined);
     await removeFolders(this.made);
+  }
+
+  /** Whether no killed run left anything. Only after a commit, which makes theirs fail, may that be removed. */
+  async #isAlone(): Promise<boolean> {
+    return (await intentsIn(this.table.objects)).every(({ run }) => run === this.context.runId);
   }
 
   /** Whether a table that this run replaces has the same rows in the same files, none of which was damaged. */

@@ -49,6 +49,9 @@ const intent = schema((z) =>
 
 export type Intent = z.output<ReturnType<typeof intent>>;
 
+/** The manifest of the last run that found nothing to change, and so did not commit. */
+export const unchangedKey = `${ownFolder}unchanged.json`;
+
 const returnKey = `${ownFolder}returned.json`;
 
 /** The last return to an earlier state: the runs after `run` up to `until` are no longer part of the table. */
@@ -64,6 +67,7 @@ const tableReturn = schema((z) => z.object({ version: z.literal(1), run: z.strin
  * | `_leadstream/runs/RUN.json`, `RUN.keys.bin` | manifest and key index of a run |
  * | `_leadstream/intents/RUN.json` | said before the first data file, removed after the commit |
  * | `_leadstream/returned.json` | the last rollback |
+ * | `_leadstream/unchanged.json` | the last run that found nothing to change |
  *
  * A kill at any moment leaves objects that no version names, and an intent that names their run. The next run that commits removes them: a commit
  * of the killed one that is still under way is refused from then on.
@@ -114,6 +118,13 @@ export class StoreTable {
     if (manifest?.run_id !== run)
       throw new SinkError('E_SINK_FOREIGN', `${this.path}/${manifestKey(run)} cannot be read as the manifest of its run`);
     return { manifest, isUnchanged: sha256Text(text) === sha256, text };
+  }
+
+  /** Returns what the last run said that found nothing to change, if a version is still the one that it found. */
+  async unchanged({ current }: Pick<TableVersion, 'current'>): Promise<Manifest | undefined> {
+    const found = await this.objects.read(unchangedKey);
+    const manifest = manifestIn(found?.bytes.toString('utf8') ?? '');
+    return current && manifest?.replaced === current.run ? manifest : undefined;
   }
 
   /**

@@ -225,7 +225,7 @@ function sumDifferences(manifest: Manifest): readonly string[] {
   const sums = [
     ['the manifest says', rows, 'row', sumOf(files, 'rows')],
     ['the manifest says', bytes, 'byte', sumOf(files, 'bytes')],
-    ['the run wrote', run.written, 'row', sumOf(own, 'rows')],
+    ['the run wrote', run.written + (run.merged?.rewritten ?? 0), 'row', sumOf(own, 'rows')],
   ] as const;
   const wrong = sums.filter(([what, said, , found]) => said !== found && !(isCompacted && what === 'the run wrote'));
   const faults = wrong.map(([what, said, unit, found]) => `${what} ${amountOf(said, unit)}, but its files have ${amount(found)}`);
@@ -233,7 +233,13 @@ function sumDifferences(manifest: Manifest): readonly string[] {
 }
 
 /** Checks the row counts; a table written in code has none. */
-function bookDifferences({ books, output, run }: Manifest): readonly string[] {
+function bookDifferences({ books, output, run, rows }: Manifest): readonly string[] {
+  const { before, inserted, deleted } = run.merged ?? { before: rows, inserted: 0, deleted: 0 };
+  if (before + inserted - deleted !== rows)
+    return [
+      `the merge began with ${amountOf(before, 'row')}, added ${amount(inserted)} and deleted ${amount(deleted)}, ` +
+        `but the table has ${amount(rows)}`,
+    ];
   if (Object.keys(books).length === 0) return [];
   const booked = bookedRows().safeParse(books[output]).data;
   if (!booked) return [`books has no entry for ${output}`];

@@ -111,6 +111,8 @@ export interface LintedPipeline {
   readonly steps: readonly string[];
   readonly to: readonly string[];
   readonly columns: readonly string[];
+  /** What outputs cost, in sentences. */
+  readonly notes?: readonly string[];
 }
 
 /** The result of checking a pipeline file. */
@@ -168,6 +170,7 @@ function linted({ document: { value }, issues, name, plan }: Checked): readonly 
     const entries = getIn(value, [list]);
     return Array.isArray(entries) ? entries.flatMap((entry: unknown) => Object.keys(Object(entry) as object)) : [];
   };
+  const notes = plan.sinks.flatMap(({ at, definition, config }) => definition.costs?.(config)?.map((cost) => `${at}: ${cost}`) ?? []);
   return [
     {
       name: known,
@@ -175,6 +178,7 @@ function linted({ document: { value }, issues, name, plan }: Checked): readonly 
       steps: namesIn('steps'),
       to: namesIn('to'),
       columns: plan.columns().map((column) => column.name),
+      ...(notes.length > 0 && { notes }),
     },
   ];
 }

@@ -125,7 +125,8 @@ export async function planPipeline(
   for (const { index, definition, config } of known === Infinity ? sinks : []) {
     const at = ['to', index, definition.name];
     const isOpen = issues.unknown.some(([list, entry, , key]) => list === 'to' && entry === index && key !== 'path');
-    const plan = { key: collection.key, problem: (path: Path, message: string) => problem([...at, ...path], message) };
+    const apart = steps.find(({ definition }) => setsApart.includes(definition.name))?.at;
+    const plan = { key: collection.key, apart, problem: (path: Path, message: string) => problem([...at, ...path], message) };
     if (!isOpen) definition.check?.(config, leaving, plan);
   }
 
@@ -139,6 +140,9 @@ export async function planPipeline(
     problem(['steps', last, itemAt(steps, last).definition.name], 'no column is left after this step; keep at least one', true);
   return { collection, collections, reads, steps, sinks, stoppedBy, columns };
 }
+
+/** Steps that leave out some rows of the list without looking at them, or make others of them. */
+const setsApart: readonly string[] = ['explode', 'aggregate', 'sql', 'limit', 'sample'];
 
 /** Returns how many of the first steps do not depend on unknown values; Infinity for all. */
 function knownSteps(steps: Chain['steps'], unknown: readonly Path[]): number {

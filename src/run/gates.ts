@@ -6,7 +6,7 @@ import type { Expect, Measured, Pipeline, Plan } from '../plan/index.js';
 import { driftOf, refuseRead } from '../source/index.js';
 import { isOccupied, type ObjectStores } from '../store/index.js';
 import type { Count, Counts, OutputCount } from './counts.js';
-import { refuseCounts, type Ledger } from './ledger.js';
+import { refuseCounts, refuseMerged, type Ledger } from './ledger.js';
 import type { Output } from './outputs.js';
 import type { Rejects } from './rejects.js';
 import type { GateResult, RunReport } from './report.js';
@@ -80,7 +80,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
     ...(report.partial ? [gateResult('max_read_shrink', report.collection, [], { otherwise: 'not compared' })] : []),
     ...lists.map((list) => shrinkGate(list, run)),
     ...(strict ? [gateResult('strict', undefined, refused.map(refuseWarning))] : []),
-    ...report.sinks.map(({ at, books }) => gateResult('books', at, refuseCounts(at, books))),
+    ...report.sinks.map((sink) => gateResult('books', sink.at, [...refuseCounts(sink.at, sink.books), ...refuseMerged(sink)])),
     ...ledger.steps.flatMap(gateOfStep),
     gateResult('rejects', undefined, rejected),
     ...(pipeline.schema === 'freeze' ? [gateResult('schema', undefined, refuseChanges(run))] : []),

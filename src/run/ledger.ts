@@ -135,10 +135,10 @@ export class Ledger {
     const rejected = tallies.reduce((sum, tally) => sum + tally.rejected, 0);
     const counted = { read: this.source.rows, repaired, duplicates };
     const sinks = finished.map(({ at, prepared, counts }): SinkReport => {
-      const { path, bytes, total, changed, rows: written, unchanged } = prepared;
+      const { path, bytes, total, changed, merged, rows: written, unchanged } = prepared;
       const nulled = counts.nulled + this.source.tally.nulled;
       const books = rowCountsOf(counted, tallies, { written, rejected: counts.rejected, unchanged });
-      return { at, path, bytes, total, changed, nulled, books };
+      return { at, path, bytes, total, changed, ...(merged && { merged }), nulled, books };
     });
     return {
       pipeline: this.pipeline.name,
@@ -197,6 +197,17 @@ export function rowCountsOf(
 ): RowCounts {
   const parts: readonly Partial<RowCounts>[] = [read, ...steps, sink];
   return byName([...origins, ...outcomes], (name) => parts.reduce((sum, { [name]: rows = 0 }) => sum + rows, 0));
+}
+
+/** Compares what a merge did with the rows that its output has, by its files. */
+export function refuseMerged({ at, total, merged, books }: SinkReport): readonly Violation[] {
+  if (!merged) return [];
+  const { before, inserted, changed, unchanged, deleted } = merged;
+  const isWhole = before + inserted - deleted === total;
+  if (isWhole && inserted + changed === books.written && unchanged === books.unchanged) return [];
+  const sum = `before ${before} + inserted ${inserted} - deleted ${deleted}`;
+  const message = `${at}: ${sum} are not its ${total} rows, or changed ${changed} and unchanged ${unchanged} are not those of the run`;
+  return [{ code: 'E_GATE_BOOKS', message }];
 }
 
 export function refuseCounts(at: string, books: RowCounts): readonly Violation[] {

@@ -1,6 +1,6 @@
 import { BehaviorSubject, defer, filter, forkJoin, map, switchMap, takeUntil, tap, type Observable } from 'rxjs';
 import { columnsOf, type Collection } from '../collections/index.js';
-import { GateError, newConsistency, SourceError, type LeadstreamError, type OnDuplicateKey, type Row } from '../core/index.js';
+import { GateError, newConsistency, SourceError, type Column, type LeadstreamError, type OnDuplicateKey, type Row } from '../core/index.js';
 import { ChainRead, countOf, deliver, emptyTally } from '../flow/index.js';
 import type { ChainStep, Fault, Page, Tally } from '../flow/index.js';
 import { deduping } from '../steps/index.js';
@@ -10,6 +10,7 @@ import type { PlannedStep } from '../plan/index.js';
 import type { Counts } from './counts.js';
 import { openExpectations, type Expectations } from './gates.js';
 import { Ledger } from './ledger.js';
+import { SourceRows } from './missing.js';
 import type { Rejects } from './rejects.js';
 import type { Claim, Run } from './start.js';
 import { completed } from './stop.js';
@@ -19,6 +20,7 @@ export class PipelineRead {
   readonly source: CollectionReader<Row>;
   readonly ledger: Ledger;
   readonly expectations: Expectations | undefined;
+  readonly presence: SourceRows;
   /** Of earlier runs; a run that only prints has none. */
   counts: Counts | undefined;
   spools: Spools = noSpools;
@@ -44,6 +46,13 @@ export class PipelineRead {
     this.source = this.#client.reader(plan.collection, reveal);
     this.#reader = this.source;
     this.ledger = new Ledger(run.pipeline, this.source, newConsistency(this.#mode, onDuplicateKey));
+    const { fingerprint } = run.pipeline;
+    const single = this.#client.reader(plan.collection, reveal);
+    this.presence = new SourceRows({
+      ...{ fingerprint, service: connection.baseUrl, acceptDeletes: run.options.acceptDeletes ?? false },
+      ...{ collection: plan.collection, consistency: this.ledger.consistency, isWhole: () => !this.partial },
+      ...{ concurrency: this.#client.concurrency, signal: run.stop.signal, find: (id) => single.find(id), warn: run.warn },
+    });
     this.expectations = expect && openExpectations(expect, plan.columns());
   }
 
@@ -76,11 +85,15 @@ export class PipelineRead {
     const { collection } = plan;
     const onFault = (row: Row, fault: Fault) => {
       ledger.source.tally[onError === 'null' ? 'nulled' : 'rejected'] += 1;
-      if (onError !== 'null') this.rejects.add(collection.name, columnsOf(collection), row, fault);
+      if (onError !== 'null') this.#reject(collection.name, columnsOf(collection), row, fault);
       return onError === 'null';
     };
     const faults = onError === 'fail' ? {} : { onFault };
-    const reading = { ...this.#options(collection.name), ...faults, lookAgain: true, onPage: ledger.onPage };
+    const onPage = (page: Page) => {
+      ledger.onPage(page);
+      this.presence.onPage(page);
+    };
+    const reading = { ...this.#options(collection.name), ...faults, lookAgain: true, onPage, onKeys: this.presence.onKeys };
     const pages$ = readPages(this.#reader, reading, ledger.consistency);
     await completed(this.#passed(this.#unique(pages$, collection), write), signal);
     let late: LeadstreamError | undefined;
@@ -124,7 +137,7 @@ export class PipelineRead {
       tally,
       stop: () => isFed && this.#stop$.next(Math.max(place, this.#stop$.value)),
       stopped$: this.#after(place),
-      reject: (row, fault) => this.rejects.add(step.at, step.input, row, fault),
+      reject: (row, fault) => this.#reject(step.at, step.input, row, fault),
       rejectsStored: () => this.rejects.flush(),
       collection: plan.collection,
       collections: plan.collections,
@@ -137,6 +150,11 @@ export class PipelineRead {
       lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal),
       read: (...side) => this.#readSide(step.at, ...side),
     });
+  }
+
+  #reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void {
+    this.presence.onReject(columns, row);
+    this.rejects.add(at, columns, row, fault);
   }
 
   #after(place: number): Observable<unknown> {

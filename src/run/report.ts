@@ -1,5 +1,5 @@
-import { amount, amountOf, counted, origins, outcomes, printable, wordOf } from '../core/index.js';
-import type { Consistency, RowCounts, Violation, Warning } from '../core/index.js';
+import { amount, amountOf, counted, mergeWords, origins, outcomes, printable, wordOf } from '../core/index.js';
+import type { Consistency, MergeCounts, RowCounts, Violation, Warning } from '../core/index.js';
 import type { CountedStep } from '../flow/index.js';
 import type { LookupCounts } from '../steps/index.js';
 
@@ -70,6 +70,8 @@ export interface SinkReport {
   readonly total: number;
   /** Rows that an append skipped although their content differs. */
   readonly changed: number;
+  /** What a merge did to the rows of the output. */
+  readonly merged?: MergeCounts;
   readonly nulled: number;
   readonly books: RowCounts;
 }
@@ -141,14 +143,16 @@ function lookupLine({ at, collection, requests, hits, misses }: RunReport['looku
   return `  ${at}: ${collection} by id, not checked for changes: ${counts}`;
 }
 
-function sinkLine({ at, path, bytes, changed, nulled, books }: SinkReport): string {
+function sinkLine({ at, path, bytes, total, changed, merged, nulled, books }: SinkReport): string {
   const more = (names: readonly (keyof typeof books)[]) =>
     names.flatMap((name) => (books[name] > 0 ? [` + ${amount(books[name])} ${wordOf(name)}`] : [])).join('');
   const came = `${amount(books.read)} read${more(origins.slice(1))}`;
   const went = `${amount(books.written)} written${more(outcomes.slice(1))}`;
   const differing = changed > 0 ? ` (${amount(changed)} of them with changed content)` : '';
+  const kinds = mergeWords.flatMap((kind) => (merged?.[kind] === undefined ? [] : `${kind} ${amount(merged[kind])}`)).join(', ');
+  const into = merged ? `\n  ${at}: merged into ${amountOf(merged.before, 'row')}: ${kinds}; it has ${amount(total)} now` : '';
   const emptied = nulled > 0 ? `, ${amountOf(nulled, 'value')} null` : '';
-  return `  ${at}: ${came} = ${went}${differing}${emptied}, ${amountOf(bytes, 'byte')}${path === undefined ? '' : ` -> ${path}`}`;
+  return `  ${at}: ${came} = ${went}${differing}${emptied}, ${amountOf(bytes, 'byte')}${path === undefined ? '' : ` -> ${path}`}${into}`;
 }
 
 function findingLines({ collection, findings }: Pick<RunReport, 'collection' | 'findings'>): readonly string[] {

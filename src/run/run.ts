@@ -155,7 +155,11 @@ class Attempt {
       signal: run.stop.signal,
       warn: run.warn,
       columns: this.#reading.ledger.fixColumns,
-      reject: rejects.add,
+      presence: this.#reading.presence,
+      reject: (at, columns, row, fault) => {
+        this.#reading.presence.onReject(columns, row);
+        rejects.add(at, columns, row, fault);
+      },
       events: run.events,
     });
   }

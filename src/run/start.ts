@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly allowShrink?: boolean;
   /** Whether a run that a limit ended may replace outputs. Default `false`. */
   readonly allowPartial?: boolean;
+  /** Whether merges may delete or change more rows than allowed, once, also because the pipeline changed. Default `false`. */
+  readonly acceptDeletes?: boolean;
   /** Start time of the run, for paths, ids and expressions. Default: now. */
   readonly now?: Date;
   /** Rate limiters shared by runs, one per service: a run continues where the last one left off. Default: its own. */
@@ -39,7 +41,7 @@ export interface RunOptions {
 // A text such as 'false' would allow what must not be published.
 const optionsCheck = object({
   ...{ signal: abortSignal, stateDir: filledText, watch: judged(watchersProblem) },
-  ...{ restart: boolean, allowShrink: boolean, allowPartial: boolean },
+  ...{ restart: boolean, allowShrink: boolean, allowPartial: boolean, acceptDeletes: boolean },
   stdout: object({ write: callable }, ['write'], 'open'),
   now: check('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
   limiters: check('RateLimiters', (value) => value instanceof RateLimiters),

@@ -1,6 +1,6 @@
 import { isObservable, type Observable } from 'rxjs';
 import { createRedactor, itemAt, newRunId, reasonOf, SinkError, unknownName, warnProcess } from '../core/index.js';
-import type { Column, Consistency, Value, Warning } from '../core/index.js';
+import type { Column, Consistency, MergeCounts, Value, Warning } from '../core/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { batchOf, deliver, fromPages, givenColumns, RowStream, unlessDry } from '../flow/index.js';
 import type { CountedStep, Page, Side } from '../flow/index.js';
@@ -30,6 +30,8 @@ export interface WriteOptions {
 export interface Written {
   readonly rows: number;
   readonly bytes: number;
+  /** What a merge did to the rows of the output; `undefined` for other modes. */
+  readonly merged: MergeCounts | undefined;
   /** Its path; `undefined` for stdout. */
   readonly path: string | undefined;
   /** The result of the list's consistency check; `undefined` if unknown, as for an observable of pages. */
@@ -79,7 +81,7 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
     const { prepared } = itemAt(ready, 0);
     refuseStopped(signal);
     const { consistency, partial, steps } = stream;
-    const { rows: count, bytes, path } = prepared;
+    const { rows: count, bytes, path, merged } = prepared;
     const facts = { pipeline: name, fingerprint: '', collection: name, pages, startedAt, books: {}, partial };
     const actions = await prepared.actions({ ...facts, consistency: consistency?.outcome ?? 'off' });
     refuseStopped(signal);
@@ -87,7 +89,7 @@ export async function writeTo<T>(rows: Side<T>, sink: SinkWriter | PromiseLike<S
     const commit = { outputs: path === undefined ? [] : [path], actions };
     await publish({ outputs: ready, commit, partial, events, nonFatal });
     isCommitted = true;
-    return { rows: count, bytes, path, consistency, steps };
+    return { rows: count, bytes, merged, path, consistency, steps };
   };
   try {
     const second = await unlessDry(Promise.resolve<unknown>(options), 'writeTo: the promise of the third argument');

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { isOnceOf, SinkError, type Column, stoppedBy, type OutputColumn } from '../core/index.js';
-import { RestCatalog, OpenedRun, runDateColumn, sharedFormat, storeTable, StoreRun, linkedTable } from '../lake/index.js';
+import { deletedAt, RestCatalog, OpenedRun, runDateColumn, sharedFormat, storeTable, StoreRun, linkedTable } from '../lake/index.js';
 import { dayTemplate, isRemote } from '../store/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
@@ -9,7 +9,7 @@ import { PhasedWriter, builtInSink, type SinkContext, type SinkWriter } from './
 import { project } from './projection.js';
 import { checkNamedColumns, config, encodingOf, sortPlanOf, type ParquetConfig, sortingOf } from './parquet-options.js';
 import { defaultMemory, RowSorter, scratchFolder } from '../engine/index.js';
-import { Batch, RecordBatch } from '../vector/index.js';
+import { Batch, FlatVector, RecordBatch } from '../vector/index.js';
 
 /** The options of `parquet`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type ParquetOptions = z.input<ReturnType<typeof config>>;
@@ -34,7 +34,7 @@ export async function parquet(options: ParquetOptions, context: Partial<SinkCont
   return openInCode(parquetSink, options, context);
 }
 
-export const parquetSink = builtInSink({
+const sink = builtInSink({
   name: 'parquet',
   summary: 'Writes a table of typed Parquet files, and replaces the earlier one atomically.',
   config,
@@ -43,11 +43,18 @@ export const parquetSink = builtInSink({
     { path: 'lake/leads', engine: 'parquetjs-lite', compression: 'gzip' },
     { path: 'lake/leads', mode: 'replace_partitions', partition_by: ['yearmonthday'], sort_by: ['timestamp desc'] },
     { path: 'lake/all_leads', mode: 'append', keep: 3, permissions: '0640' },
+    { path: 'lake/leads', mode: 'merge', partition_by: ['yearmonthday'], ignore: ['timestamp'] },
     { path: 'lake/leads', sort_by: { columns: ['timestamp desc', 'lead_id'], scope: 'table', memory: '512MB' } },
   ],
   check: checkNamedColumns,
+  costs: ({ mode }) =>
+    mode === 'merge'
+      ? [
+          'merge writes each file with a changed row again, whole; partition by a column that does not change, or, if most rows change, replace',
+        ]
+      : [],
   joins: ({ table }) => table === 'plain',
-  adds: ({ mode }) => mode === 'append',
+  adds: ({ mode }) => mode === 'append' || mode === 'merge',
   alone: ({ table }) => table !== 'plain',
   catalog: ({ catalog }) => catalog,
   folders: ({ partition_by: by, table }) => (table === 'iceberg' ? [] : by.map((name) => (name === dayTemplate ? runDateColumn : name))),
@@ -59,13 +66,16 @@ export const parquetSink = builtInSink({
     return new PhasedWriter(context.at, {
       earlier: run.earlier,
       async begin(columns) {
-        const key = options.mode === 'append' ? keyFields(columns, options, context) : [];
+        const isKeyed = options.mode === 'append' || options.mode === 'merge';
+        const key = isKeyed ? keyFields(columns, options, context) : [];
         const projection = project(columns, { ...options, required: key, refuses: run.refuses, caseless: true }, context);
-        const begun = await run.begin(projection.columns, key, encodingOf(options, projection.columns, context));
+        const marks = options.on_missing === 'mark' ? [deletedAt] : [];
+        const marked = ({ rows, columns }: Batch) => new Batch(rows, [...columns, ...marks.map(() => FlatVector.ofNulls(rows))]);
+        const begun = await run.begin([...projection.columns, ...marks], key, encodingOf(options, projection.columns, context));
         // The whole table is sorted before the first row is written.
         if (sortPlanOf(options).scope === 'table') sorted = new SortedRows(projection.columns, options, context);
         return {
-          write: (page) => (sorted ?? begun).write(projection.take(page)),
+          write: (page) => (sorted ?? begun).write(marked(projection.take(page))),
           async prepare() {
             await sorted?.writeTo((batch) => begun.write(batch));
             return begun.prepare();
@@ -80,6 +90,11 @@ export const parquetSink = builtInSink({
     });
   },
 });
+
+export const parquetSink: typeof sink = {
+  ...sink,
+  writes: (config, columns) => [...sink.writes(config, columns), ...(config.on_missing === 'mark' ? [deletedAt] : [])],
+};
 
 async function landingOf(options: ParquetConfig, context: SinkContext): Promise<StoreRun> {
   const { table: kind } = options;
@@ -102,12 +117,16 @@ async function landingOf(options: ParquetConfig, context: SinkContext): Promise<
 }
 
 /** Returns the fields that identify a row. @throws {SinkError} `E_SINK_KEY` if one does not reach the sink. */
-function keyFields(columns: readonly Column[], options: ParquetConfig, { at, key }: SinkContext): readonly string[] {
+function keyFields(columns: readonly Column[], options: ParquetConfig, { at, key, presence }: SinkContext): readonly string[] {
+  const sources = options.on_missing === 'keep' ? undefined : presence?.key;
   const wanted = options.key?.length ?? key.length;
-  const fields = options.key ?? key.flatMap((source) => columns.find((column) => isOnceOf(source, column))?.name ?? []);
+  // In the order of the collection's key, which missing rows are looked up by.
+  const fields =
+    (sources ? undefined : options.key) ??
+    (sources ?? key).flatMap((source) => columns.find((column) => isOnceOf(source, column))?.name ?? []);
   const written = columns.filter(({ name }) => options.columns?.includes(name) ?? true).map(({ name }) => name);
   if (fields.length > 0 && fields.length >= wanted && fields.every((field) => written.includes(field))) return fields;
-  throw new SinkError('E_SINK_KEY', `${at}: append needs columns that identify a row; name them under key`);
+  throw new SinkError('E_SINK_KEY', `${at}: ${options.mode} needs columns that identify a row; name them under key`);
 }
 
 /** Sorts all rows of a table once they have arrived. Beyond `sort_by.memory` they are in a private folder. */

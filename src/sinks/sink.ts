@@ -1,5 +1,5 @@
 import { LeadstreamError, outputColumn } from '../core/index.js';
-import type { Column, OutputColumn, OutputOptions, Row, Warning } from '../core/index.js';
+import type { Column, MergeCounts, OutputColumn, OutputOptions, Row, SourcePresence, Warning } from '../core/index.js';
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { EntryDefinition } from '../options/index.js';
 import type { Action, ObjectStores, PathNames } from '../store/index.js';
@@ -23,6 +23,8 @@ export interface SinkContext {
   readonly stores: ObjectStores;
   /** Set if the table is published together with others. */
   readonly participant?: Participant | undefined;
+  /** What the run knows of its source, for outputs that delete rows. Default: nothing. */
+  readonly presence?: SourcePresence | undefined;
   /** Where the run logs manifests. Default: nowhere. */
   readonly runLog?: RunLog | undefined;
   /** Private folder for data beyond memory. Default: one in the system's temporary folder. */
@@ -45,10 +47,12 @@ export interface PreparedOutput {
   readonly bytes: number;
   /** Rows that the output will have: those written by this run and those left in place. */
   readonly total: number;
-  /** Rows skipped because the output already has their key. */
+  /** Rows skipped because the output already has their key, or for a merge all of their content. */
   readonly unchanged: number;
   /** Skipped rows whose content differs from that in the output. */
   readonly changed: number;
+  /** What a merge did to the output. */
+  readonly merged?: MergeCounts;
   /** Where users find the result; absent for stdout. */
   readonly path?: string;
   /** Writes the manifest, if any, and returns the actions that commit the output, in order. */
@@ -81,6 +85,8 @@ export interface SinkWriter {
 
 export interface SinkPlan {
   readonly key: readonly string[];
+  /** The step after which a row of the output is no row of the list, or not each of them. */
+  readonly apart?: string | undefined;
   problem(path: readonly (string | number)[], message: string): void;
 }
 
@@ -98,6 +104,8 @@ export interface SinkDefinition<N extends string = string, C = unknown> extends 
   output(config: C, place: OutputPlace): string | undefined;
   /** Returns the columns written. */
   writes(config: C, columns: readonly Column[]): readonly OutputColumn[];
+  /** Returns what a run may cost that is not obvious, as sentences. */
+  costs?(config: C): readonly string[];
   /** Returns whether the output can be published together with others. */
   joins?(config: C): boolean;
   /** Returns whether rows are added to an existing output instead of replacing it. */

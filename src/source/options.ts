@@ -27,6 +27,13 @@ import {
 } from '../options/index.js';
 import type { PagingOptions } from './paging.js';
 
+/** The keys of the rows of a list that were read, by any pass. */
+export interface ReadKeys {
+  has(key: string): boolean;
+  /** Whether a row had no key. */
+  readonly keyless: boolean;
+}
+
 export interface ReadingOptions extends PagingOptions {
   /** Pages in memory at a time. Default: twice the concurrency. */
   readonly window?: number | undefined;
@@ -50,6 +57,8 @@ export interface ReadingOptions extends PagingOptions {
   readonly grouped?: boolean | undefined;
   /** Receives every page of the list as read, before the check. Counts may rely on it: it is not an event. */
   readonly onPage?: ((page: Page) => void) | undefined;
+  /** Receives the keys of the rows that are read, as they are read. A list that is not checked keeps none. */
+  readonly onKeys?: ((keys: ReadKeys) => void) | undefined;
   /** Receives rows in which a field has several values. Returns whether the row stays, with `null` as the value. Default: the read fails. */
   readonly onFault?: ((row: Row, fault: Fault) => boolean) | undefined;
 }

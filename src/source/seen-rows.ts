@@ -3,7 +3,7 @@ import { columnsOf } from '../collections/index.js';
 import { amountOf, itemAt, type Consistency } from '../core/index.js';
 import { batchOf, countOf, KeyMap, shownKey, withBatch, type Ask, type Page } from '../flow/index.js';
 import { digestOf, digestsOf, keysOf, type RecordBatch } from '../vector/index.js';
-import type { ReadingOptions } from './options.js';
+import type { ReadingOptions, ReadKeys } from './options.js';
 import type { ListRequest } from './fetch/reader.js';
 import { isSequential } from './fetch/request.js';
 import { noRows, type ListReader } from './paging.js';
@@ -18,7 +18,7 @@ export class SeenRows {
   #sequence: number[] = [];
 
   constructor(expected = 0) {
-    this.#keys = new KeyMap(undefined, true, expected);
+    this.#keys = new KeyMap(undefined, 1, expected);
   }
 
   beginPass(): void {
@@ -76,10 +76,14 @@ export class SeenRows {
 }
 
 /** Returns what identifies rows: their keys, or their whole content if the key is missing. */
-export function namesOf(batch: RecordBatch, key: readonly string[]): readonly string[] {
+export function namesOf(batch: RecordBatch, key: readonly string[], onKeyless = () => {}): readonly string[] {
   const nameAt = keysOf(batch, key);
   let textOf: ((row: number) => string) | undefined;
-  return Array.from({ length: batch.length }, (_, row) => nameAt(row) ?? (textOf ??= textsOf(batch))(row));
+  return Array.from({ length: batch.length }, (_, row) => {
+    const name = nameAt(row);
+    if (name === undefined) onKeyless();
+    return name ?? (textOf ??= textsOf(batch))(row);
+  });
 }
 
 /** Returns how many numbers to remove, at least, so that the rest increases: n log n, and 4 bytes per number. */
@@ -132,7 +136,7 @@ function textsOf(batch: RecordBatch): (row: number) => string {
 export type ReadRows = ReturnType<FirstRead['take']>;
 
 /** The first read of a list so far: its rows, and what shows that the list changed meanwhile. */
-export class FirstRead {
+export class FirstRead implements ReadKeys {
   readonly progress = new ReadProgress();
   readonly seen: SeenRows | undefined;
   /** The digest of each page's keys, by number. */
@@ -142,6 +146,7 @@ export class FirstRead {
   distinct = 0;
   repeated = 0;
   drifted = false;
+  keyless = false;
   /** Whether every pass may lack rows, or see others, so that none proves anything. */
   blind = false;
   readonly #starts: { readonly page: number; readonly place: number }[] = [];
@@ -160,6 +165,7 @@ export class FirstRead {
     const noting = (request: ListRequest) => given.request(request).pipe(tap(({ batch }) => this.#note(request, batch)));
     this.reader = { ...given, request: noting };
     this.seen = consistency.mode === 'off' ? undefined : new SeenRows(options.expectedRows);
+    if (this.seen && given.collection.key.length > 0) options.onKeys?.(this);
   }
 
   /** Takes the next page, or the last one again with more rows. `isStale`: it has no new rows, and is no page that came again. */
@@ -230,7 +236,11 @@ export class FirstRead {
   }
 
   namesOf(batch: RecordBatch): readonly string[] {
-    return namesOf(batch, this.reader.collection.key);
+    return namesOf(batch, this.reader.collection.key, () => (this.keyless = true));
+  }
+
+  has(key: string): boolean {
+    return this.seen?.has(key) === true;
   }
 
   /**

@@ -181,6 +181,27 @@ export function togetherTests(place: 'S3' | 'this machine'): void {
     await pair.check();
   });
 
+  test('are merged into, also on a night that changes only one of them', async () => {
+    const pair = await Pair.new(place);
+    await pair.published(night('a'));
+    await pair.published({ leads: ['a2', 'b1'], users: ['a'], mode: 'merge' });
+    expect(await pair.both()).toEqual([['a1', 'a2', 'b1'], ['a']]);
+    const before = await pair.keys();
+    await pair.published({ leads: ['a1'], users: ['a'], mode: 'merge' });
+    expect((await pair.keys()).filter((key) => !key.endsWith('/unchanged.json'))).toEqual(
+      before.filter((key) => !key.endsWith('/unchanged.json')),
+    );
+    await pair.check();
+    expect(await rollbackTable(pair.path, { stateDir: join(pair.folder, 'state') })).toMatchObject({ evidence: 'sha256' });
+    expect(await pair.both()).toEqual([['a1', 'a2'], ['a']]);
+    await pair.published({ leads: ['a1', 'c1'], users: ['c'], mode: 'merge' });
+    expect(await pair.both()).toEqual([
+      ['a1', 'a2', 'c1'],
+      ['a', 'c'],
+    ]);
+    await pair.check();
+  });
+
   test('appear at once, every night, for a reader that polls', async () => {
     const pair = await Pair.new(place);
     const seen = new Set<string>();

@@ -6,7 +6,9 @@ import { Stores } from '../../src/store/index.js';
 import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
 import { killedBefore } from '../support/killed.js';
-import { leads, pipelineText, serviceOf } from '../support/services.js';
+import type { Responder } from '../../src/service/answer.js';
+import { generate } from '../../src/service/index.js';
+import { leads, pipelineText, service, serviceOf } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
 describe.each(['iceberg', 'delta'] as const)('a table of this machine (%s)', (kind) => {
@@ -88,5 +90,49 @@ describe.each(['plain', 'iceberg', 'delta'] as const)('a table of this machine t
       expect([nth, (await verifyTable(join(cwd, 'lake/t'))).differences]).toEqual([nth, []]);
     }
     expect(await check(0)).toBe(4);
+  }, 600_000);
+});
+
+describe.each(['plain', 'iceberg', 'delta'] as const)('a table of this machine that is merged into (%s)', (kind) => {
+  test('has the rows before or after, whatever change of a file a kill precedes, and the next night finishes', async () => {
+    const cwd = await temporaryFolder();
+    const deleting = 'mode: merge, on_missing: delete, max_deleted: 60%, partition_by: [zipcode]';
+    const text = `from: leads\nto:\n  - parquet: { path: lake/t, table: ${kind}, ${deleting} }`;
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(text));
+    let list: readonly Record<string, string>[] = [];
+    const ofNow: Responder = ({ id, page, limit }) => {
+      const rows = id === null ? list.slice((page - 1) * limit, page * limit) : list.filter((row) => row['lead_id'] === id);
+      return { kind: 'rows', rows: rows.map((row) => JSON.stringify(row)) };
+    };
+    const from = await service(generate({ leads: 0, bridges: 0, links: 0, users: 0, seed: 1 }), { responders: [ofNow] });
+    const run = () => cli(['run', 'p.yaml'], { cwd, env: from.env });
+    const seen = async () => {
+      const { files } = await tableFiles(join(cwd, 'lake/t'));
+      const found = await duckdb(
+        `SELECT lead_id, lead_status FROM read_parquet([${files.map((file) => `'${file}'`).join()}], hive_partitioning = true)`,
+      );
+      return found.map(({ lead_id: id, lead_status: status }) => `${String(id)} ${String(status)}`).sort();
+    };
+    const shown = () => list.map(({ lead_id: id, lead_status: status }) => `${id} ${status}`).sort();
+    // Each night one row comes, one goes, and one changes.
+    const night = (nth: number) =>
+      Array.from({ length: 5 }, (_, index) => ({
+        lead_id: String(nth + index),
+        zipcode: String((nth + index) % 2),
+        lead_status: index === 2 ? `in ${nth}` : 'old',
+      }));
+    list = night(0);
+    expect((await run()).code).toBe(0);
+    for (let nth = 1, isKilled = true; isKilled; nth += 3) {
+      const before = await seen();
+      list = night(nth);
+      isKilled = await killedBefore(nth, ['run', 'p.yaml'], { cwd, env: from.env, below: join(cwd, 'lake') });
+      expect([nth, [before, shown()]]).toEqual([nth, expect.arrayContaining([await seen()])]);
+      list = night(nth + 1);
+      const next = await run();
+      expect([nth, next.code, next.stderr]).toEqual([nth, 0, next.stderr]);
+      expect([nth, await seen()]).toEqual([nth, shown()]);
+      expect([nth, (await verifyTable(join(cwd, 'lake/t'))).differences]).toEqual([nth, []]);
+    }
   }, 600_000);
 });

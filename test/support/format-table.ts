@@ -73,7 +73,7 @@ export class FormatTable<T> {
       }
     const files = base?.files ?? [];
     const removed = files.filter(({ folder = '', rows: count }) => {
-      return { replace: true, append: count === 0, replace_partitions: count === 0 || groups.has(folder) }[mode];
+      return { replace: true, append: count === 0, replace_partitions: count === 0 || groups.has(folder), merge: count === 0 }[mode];
     });
     const left = [...files.filter((file) => !removed.includes(file)), ...added].reduce((sum, file) => sum + file.rows, 0);
     return {

@@ -141,6 +141,10 @@ expectTypeOf(parquet({ path: 'lake/leads', threads: 0 })).resolves.toEqualTypeOf
 expectTypeOf(stdout()).resolves.toEqualTypeOf<SinkWriter>();
 // @ts-expect-error There is no such table.
 void parquet({ path: 'lake/leads', table: 'hudi' });
+void parquet({ path: 'lake/leads', mode: 'merge', key: ['lead_id'], ignore: ['meta'], on_missing: 'mark', max_deleted: '5%' });
+// @ts-expect-error There is no such mode.
+void parquet({ path: 'lake/leads', mode: 'upsert' });
+expectTypeOf<Written['merged']>().toExtend<{ readonly inserted: number; readonly deleted: number } | undefined>();
 // @ts-expect-error There is no such engine.
 void parquet({ path: 'lake/leads', engine: 'duckdb' });
 // @ts-expect-error There is no such format.

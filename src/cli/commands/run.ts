@@ -16,6 +16,7 @@ const options = (yargs: Parser) =>
     .option('restart', { ...toggle, describe: 'Discard the pages of an interrupted run, and read everything again' })
     .option('allow-shrink', { ...toggle, describe: 'Publish once even if lists or outputs shrank more than allowed' })
     .option('allow-partial', { ...toggle, describe: 'Replace existing outputs even if a limit stops the read' })
+    .option('accept-deletes', { ...toggle, describe: 'Publish once even if a merge deletes or changes more rows than allowed' })
     .option('recover', { ...toggle, describe: 'Only complete the commits of killed runs, from the redo log' })
     .check(({ files, recover }) => (files.length === 0) === recover || 'name a pipeline file, or --recover without one')
     .example('$0 run pipelines/leads-enriched.yaml', 'credentials come from the environment')
@@ -61,7 +62,7 @@ async function runLoaded(arguments_: Arguments, context: CommandContext, metrics
   prepareFetching();
   const { ReportFiles } = await import('../report.js');
   const { runSeries } = await import('../series.js');
-  const { files: words, report: reportFiles, only, stateDir, restart, allowShrink, allowPartial } = arguments_;
+  const { files: words, report: reportFiles, only, stateDir, restart, allowShrink, allowPartial, acceptDeletes } = arguments_;
   const { cwd, envFile } = context;
   const isWanted = (name: string) => only.length === 0 || only.includes(name);
   const loading = { ...(await loadOptionsOf(arguments_, context)), stateDir };
@@ -95,7 +96,7 @@ async function runLoaded(arguments_: Arguments, context: CommandContext, metrics
   refuseClashes(wanted, writesOver);
   metrics?.expect(pipelines.map(({ name }) => name));
   const report = await ReportFiles.open(reportFiles, context, new Stores(pipelines[0]?.store, context.signal));
-  return runSeries(pipelines, context, { stateDir, restart, allowShrink, allowPartial }, { broken, metrics, report });
+  return runSeries(pipelines, context, { stateDir, restart, allowShrink, allowPartial, acceptDeletes }, { broken, metrics, report });
 }
 
 /** Those of one file were compared when it was loaded. */

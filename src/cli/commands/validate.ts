@@ -48,9 +48,10 @@ function report(file: string, { ok, findings, pipelines, unset }: LintResult, { 
     console.event(isRefused ? 'file.refused' : 'file.warned', { code, file, line, column, ...(isRefused && { exit: refusedExit }) }, words);
   }
   if (!ok) return;
-  for (const { name, from, steps, to, columns } of pipelines) {
+  for (const { name, from, steps, to, columns, notes = [] } of pipelines) {
     const chain = [from, ...steps, to.join(' + ')].join(' > ');
     console.log('info', `${file}: ${pipelines.length === 1 ? '' : `${name} `}ok, ${chain}, ${amountOf(columns.length, 'column')}`);
+    for (const note of notes) console.log('info', `${file}: ${note}`);
   }
   if (unset.length > 0)
     console.log('info', `${file}: not set here: ${unset.join(', ')}; what depends on them was not checked (--env-check requires them)`);

@@ -75,7 +75,7 @@ export class DeltaFormat implements TableFormat<DeltaState> {
     });
     const mode = manifest.mode === 'append' ? 'Append' : 'Overwrite';
     const operation = {
-      operation: manifest.compacted ? 'OPTIMIZE' : 'WRITE',
+      operation: manifest.compacted ? 'OPTIMIZE' : manifest.mode === 'merge' ? 'MERGE' : 'WRITE',
       operationParameters: { mode, partitionBy: JSON.stringify(by) },
     };
     return this.#write(before, { run, sha256 }, keep, operation, [

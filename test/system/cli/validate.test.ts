@@ -103,6 +103,12 @@ describe('validate', () => {
     expect(await both('a.yaml', 'a-word')).toEqual([2, 2]);
   });
 
+  test('says what a merge costs', async () => {
+    const cwd = await folderWith({ 'm.yaml': sound.replace('csv: { path: out.csv }', 'parquet: { path: t, mode: merge }') });
+    const { code, stderr } = await cli(['validate', 'm.yaml'], { cwd });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('m.yaml: to[0] parquet: merge writes each file') });
+  });
+
   test('checks each file once, and says that a folder is none', async () => {
     const cwd = await folderWith({ 'b.yaml': sound, 'in/c.yaml': sound });
     const { stderr } = await cli(['validate', 'b.yaml', './b.yaml'], { cwd });

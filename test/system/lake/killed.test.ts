@@ -9,7 +9,7 @@ import { duckdb } from '../../support/duckdb.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 const columns = [column('id', 'text', { source: 'id' }), column('day')];
-const modes = ['replace', 'replace_partitions', 'append'] as const;
+const modes = ['replace', 'replace_partitions', 'append', 'merge'] as const;
 
 /** A run whose rows are of one day; under every mode a table has what its last run wrote, beside what it keeps. */
 function open(base: string, runId: string, mode: (typeof modes)[number]) {
@@ -27,7 +27,9 @@ async function prepared(base: string, mode: (typeof modes)[number]): Promise<Com
     await writeAll(open(base, runId, mode), columns, rowsOf(runId, day));
   const writer = await open(base, 'run-3', mode);
   await writer.begin(columns);
-  await writer.write(pageOf(1, rowsOf('run-3', 'b')));
+  // A row that changed shares its file with others, which are written again.
+  const changed = mode === 'merge' ? [{ id: 'run-1-0', day: 'b' }] : [];
+  await writer.write(pageOf(1, [...rowsOf('run-3', 'b'), ...changed]));
   return commitOf(await writer.prepare());
 }
 
@@ -41,8 +43,9 @@ async function globbed(base: string): Promise<readonly unknown[]> {
 }
 
 const idsOf = (...runs: string[]) => runs.flatMap((run) => rowsOf(run, '').map(({ id }) => id));
-const finalRows = { replace: idsOf('run-3'), replace_partitions: idsOf('run-1', 'run-3'), append: idsOf('run-1', 'run-2', 'run-3') };
-const rowsBefore = { replace: 3, replace_partitions: 6, append: 6 };
+const all = idsOf('run-1', 'run-2', 'run-3');
+const finalRows = { replace: idsOf('run-3'), replace_partitions: idsOf('run-1', 'run-3'), append: all, merge: all };
+const rowsBefore = { replace: 3, replace_partitions: 6, append: 6, merge: 6 };
 
 describe.each(modes)('a commit with mode: %s that is killed', (mode) => {
   test('after any of its actions is whole for readers, and recovered from the redo log', async () => {

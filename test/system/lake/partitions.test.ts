@@ -8,8 +8,9 @@ import type { DeclaredType, Row, Value } from '../../../src/core/index.js';
 import { partitionFolder as icebergFolderOf } from '../../../src/lake/iceberg/data-files.js';
 import { updated } from '../../../src/lake/iceberg/file-catalog.js';
 import { indexOf } from '../../../src/lake/keys.js';
+import { RowShape } from '../../../src/lake/row-shape.js';
 import { notForFolder, partitionBy } from '../../../src/lake/partitions.js';
-import { FlatVector, keyOf } from '../../../src/vector/index.js';
+import { FlatVector } from '../../../src/vector/index.js';
 import { Batch } from '../../../src/vector/record-batch.js';
 import { parquet, type ParquetOptions } from '../../../src/sinks/index.js';
 import { verifyTable } from '../../../src/lake/index.js';
@@ -390,14 +391,13 @@ describe('instants of other programs that milliseconds do not hold', () => {
     await duckdb(`COPY (${rows}) TO '${file}' (FORMAT parquet)`);
     const before = { ...emptyManifest, schema: [output('ts', 'timestamp')], rows: 3, files: [{ name: file, rows: 3, bytes: 1 }] };
     const landing = {
-      path: 't',
-      before,
+      ...{ at: 't', path: 't', before },
       keys: () => Promise.resolve(undefined),
       reading: <T>(_: string, work: (path: string) => T) => work(file),
     };
-    const index = await indexOf(landing, ['ts']);
-    const seen = (time: string) => index.see(keyOf([new Date(`2024-05-05T${time}Z`)]) ?? '', ['ts', Date.parse(`2024-05-05T${time}Z`)]);
-    expect([index.rows, seen('00:00:00'), seen('00:00:00.001'), seen('00:00:00.002')]).toEqual([3, 'same', 'same', 'new']);
+    const index = await indexOf(landing, new RowShape(before.schema, ['ts'], [], []), 'append');
+    const seen = (time: string) => index.see(new Batch(1, [new FlatVector([new Date(`2024-05-05T${time}Z`)])]), false);
+    expect([index.rows, seen('00:00:00'), seen('00:00:00.001'), seen('00:00:00.002')]).toEqual([3, ['same'], ['same'], ['new']]);
   });
 
   test('are partitions of their own', () => {

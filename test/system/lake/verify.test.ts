@@ -120,6 +120,11 @@ describe('verifyTable', () => {
       'books has 19 rows written and 0 unchanged, but run has 20 and 0',
     ],
     ['books of another sink', () => ({ books: { csv: { written: 20, unchanged: 0 } } }), 'books has no entry for parquet'],
+    [
+      'rows before a merge that do not add up',
+      () => ({ run: { merged: { before: 3, inserted: 18, deleted: 0, rewritten: 0 } } }),
+      'the merge began with 3 rows, added 18 and deleted 0, but the table has 20',
+    ],
     ['an index of other rows', () => ({ keys: { rows: 7 } }), 'the key index has 7 rows, but the table has 20'],
   ])('finds what a manifest says wrong: %s', async (_name, change, difference) => {
     const path = await table();

@@ -1,8 +1,36 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runPipeline } from '../../../src/run/index.js';
+import { summaryOf } from '../../../src/run/report.js';
+import { tableRuns } from '../../../src/lake/index.js';
+import { duckdb } from '../../support/duckdb.js';
 import { serviceOf, leads, pipelineFor } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
+
+test('mode: merge replaces rows that changed, counts what it did everywhere, and writes nothing when nothing changed', async () => {
+  const folder = await temporaryFolder();
+  const body = 'from: leads\nto:\n  - parquet: { path: t, mode: merge }';
+  await runPipeline(await pipelineFor(await serviceOf({ leads: leads(120) }), body, folder));
+  const changed = await serviceOf({ leads: leads(150, (index) => (index < 3 ? { lead_status: 'returned' } : {})) });
+  const report = await runPipeline(await pipelineFor(changed, body, folder));
+  const merged = { before: 120, inserted: 30, changed: 3, unchanged: 117, deleted: 0 };
+  expect(report.sinks).toMatchObject([{ changed: 0, merged, total: 150, books: { read: 150, written: 33, unchanged: 117 } }]);
+  expect(summaryOf(report)).toContain('merged into 120 rows: inserted 30, changed 3, unchanged 117, deleted 0; it has 150 now');
+  expect(await duckdb(`select lead_status, count(*)::int as rows from '${folder}/t/*.parquet' group by all order by all`)).toEqual([
+    { lead_status: 'returned', rows: 3 },
+    { lead_status: 'sold', rows: 147 },
+  ]);
+  const files = await readdir(join(folder, '.t.runs'), { recursive: true });
+  const same = await runPipeline(await pipelineFor(changed, body, folder));
+  expect(same.sinks).toMatchObject([{ merged: { inserted: 0, changed: 0, unchanged: 150 }, total: 150, bytes: 0 }]);
+  expect(await readdir(join(folder, '.t.runs'), { recursive: true })).toEqual(expect.arrayContaining(files));
+  const runs = await tableRuns(join(folder, 't'));
+  expect(runs.map(({ state, manifest }) => [state, manifest.run.merged?.inserted])).toEqual([
+    ['unchanged', 0],
+    ['published', 30],
+    ['kept', 120],
+  ]);
+});
 
 test('a run that a gate refused leaves no pages behind, so that the next one sees what was repaired', async () => {
   const folder = await temporaryFolder();

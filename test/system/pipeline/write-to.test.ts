@@ -9,6 +9,7 @@ import {
   connect,
   csv,
   derive,
+  filter,
   join as joinStep,
   mapAsync,
   mapRows,
@@ -37,6 +38,18 @@ describe('writeTo', () => {
     expect(written).toMatchObject({ rows: 300, path: join(folder, 'users.csv'), consistency: { mode: 'repair', outcome: 'stable' } });
     const lines = (await readFile(join(folder, 'users.csv'), 'utf8')).split('\n');
     expect([lines[0]?.trim(), lines.length]).toEqual(['uid,email,affid', 302]);
+  });
+
+  test('returns what a merge did, and does not delete, since it does not know what the source had', async () => {
+    const [users, path] = [await connected(), join(await temporaryFolder(), 't')];
+    const merge = { path, mode: 'merge', key: ['uid'] } as const;
+    await writeTo(users.users.pipe(filter(({ uid }) => uid !== '100')), parquet(merge));
+    const { merged } = await writeTo(users.users, parquet(merge));
+    expect(merged).toMatchObject({ inserted: 1, changed: 0, deleted: 0 });
+    const deleting = writeTo(users.users, parquet({ ...merge, on_missing: 'delete' }));
+    await expect(deleting).rejects.toMatchObject({ code: 'E_SINK_CONFIG', message: expect.stringContaining('needs a pipeline file') });
+    const lacking = writeTo(users.users.pipe(select(['email', 'affid'])), parquet(merge));
+    await expect(lacking).rejects.toMatchObject({ code: 'E_SINK_KEY' });
   });
 
   test('writes what steps made of the rows, by the types that they declare', async () => {

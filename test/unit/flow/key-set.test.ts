@@ -74,4 +74,23 @@ describe('KeyMap', () => {
       }),
     );
   });
+
+  test('keeps a number and two words of each key when it grows, and when it is stored', () => {
+    const map = new KeyMap(undefined, 2);
+    const wordsOf = (n: number) => Uint32Array.of(n, 2 ** 32 - 1 - n);
+    for (let n = 0; n < 20_000; n += 1) {
+      expect(map.open(`lead-${n}`)).toBe(-1);
+      map.put(n);
+      map.keep(wordsOf(n), 0);
+    }
+    const entries = Uint32Array.from(Array.from(map.entries(), (entry) => [...entry]).flat());
+    const stored = new KeyMap(map.seed, 2, 20_000);
+    stored.restore(entries);
+    for (const each of [map, stored]) {
+      expect(each.size).toBe(20_000);
+      expect(each.bytes / each.size).toBeLessThanOrEqual(40);
+      for (let n = 0; n < 20_000; n += 7)
+        expect([each.get(`lead-${n}`), each.has(wordsOf(n), 0), each.has(wordsOf(n + 1), 0)]).toEqual([n, true, false]);
+    }
+  });
 });

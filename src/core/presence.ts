@@ -1,0 +1,33 @@
+/** What identifies a row of the source: its texts, in the order of the collection's key. */
+export type SourceKey = readonly string[];
+
+/** Missing keys beyond this number are not requested one by one. */
+export const maxSingleReads = 1000;
+
+/**
+ * What a run knows of the rows that its source had, for an output that deletes rows. A row of the output that the run did not write is
+ * `read` if a step left it out, `rejected` if it may be wrong in this night only, or `unread`; of unread ones, only those that are proven
+ * to be missing may be deleted.
+ */
+export interface SourcePresence {
+  /** SHA-256 of the pipeline, in hexadecimal. An output of another one may lack rows because of its steps. */
+  readonly fingerprint: string;
+  /** Address of the service. */
+  readonly service: string;
+  readonly collection: string;
+  /** Whether the user accepts, once, that many rows are deleted. */
+  readonly acceptDeletes: boolean;
+  /** Columns of the collection's key. */
+  readonly key: readonly string[];
+  stateOf(key: SourceKey): 'read' | 'rejected' | 'unread';
+  /**
+   * Finds out which unread keys are missing from the source, by single reads or by passes over the list.
+   *
+   * @param at The output, for messages.
+   * @param count Number of unread keys.
+   * @param keys All of them, unless they are more than `maxSingleReads`.
+   * @returns Whether a key is missing. If that could not be found out for any, none is, and the user is warned.
+   * @throws {GateError} `E_GATE_MISSING` if there is too little evidence.
+   */
+  missing(at: string, count: number, keys: readonly SourceKey[]): Promise<(key: SourceKey) => boolean>;
+}

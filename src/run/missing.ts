@@ -1,0 +1,157 @@
+import { firstValueFrom, type Observable } from 'rxjs';
+import type { Collection } from '../collections/index.js';
+import { amount, amountOf, type Column, type Consistency, GateError, isOnceOf, maxSingleReads } from '../core/index.js';
+import type { Row, SourceKey, SourcePresence, Warning } from '../core/index.js';
+import { batchOf, KeyMap, type Page } from '../flow/index.js';
+import { isViolation, type ReadKeys, untilAborted } from '../source/index.js';
+import { keyOf, keysOf } from '../vector/index.js';
+
+interface PresenceOptions extends Pick<SourcePresence, 'fingerprint' | 'service' | 'acceptDeletes'> {
+  readonly collection: Collection;
+  readonly consistency: Consistency;
+  /** Whether all of the list is read. */
+  readonly isWhole: () => boolean;
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+  /** Finds the records with an identifier. */
+  find(id: string): Observable<readonly Row[]>;
+  warn(warning: Warning): void;
+}
+
+/** Number of rows that were read first whose single reads must find them. The last row is one more. */
+const firstControls = 3;
+
+/** Which rows the source of a run had: what was read, what was rejected, and, for the rest, how much proof there is that it is missing. */
+export class SourceRows implements SourcePresence {
+  /** Keys of the rows that were read, once the read begins; `undefined` if they are not kept. */
+  #read: ReadKeys | undefined;
+  readonly #rejected = new KeyMap();
+  /** Whether a row was rejected that cannot be told from others. */
+  #isUntold = false;
+  /** Some rows that were read, by their keys. */
+  readonly #controls: SourceKey[] = [];
+  #last: SourceKey | undefined;
+
+  constructor(private readonly options: PresenceOptions) {}
+
+  get fingerprint(): string {
+    return this.options.fingerprint;
+  }
+
+  get service(): string {
+    return this.options.service;
+  }
+
+  get collection(): string {
+    return this.options.collection.name;
+  }
+
+  get acceptDeletes(): boolean {
+    return this.options.acceptDeletes;
+  }
+
+  get key(): readonly string[] {
+    return this.options.collection.key;
+  }
+
+  readonly onKeys = (read: ReadKeys): void => void (this.#read = read);
+
+  readonly onPage = (page: Page): void => {
+    const batch = batchOf(page);
+    const keyAt = keysOf(batch, this.key);
+    const sourceKey = (row: number) => this.key.map((name) => String(batch.columnOrNulls(name).value(row)));
+    if (batch.length === 0) return;
+    if (this.#controls.length < firstControls && keyAt(0) !== undefined) this.#controls.push(sourceKey(0));
+    if (keyAt(batch.length - 1) !== undefined) this.#last = sourceKey(batch.length - 1);
+  };
+
+  /** @param columns Those where the row was rejected: the key may have other names there, or be gone. */
+  readonly onReject = (columns: readonly Column[], row: Row): void => {
+    const names = this.key.map((source) => columns.find((column) => isOnceOf(source, column))?.name);
+    const key = keyOf(names.map((name) => (name === undefined ? null : (row[name] ?? null))));
+    if (key === undefined) this.#isUntold = true;
+    else this.#rejected.add(key);
+  };
+
+  stateOf(key: SourceKey): 'read' | 'rejected' | 'unread' {
+    const text = keyOf(key) ?? '';
+    if (this.#rejected.get(text) >= 0) return 'rejected';
+    return this.#read?.has(text) ? 'read' : 'unread';
+  }
+
+  async missing(at: string, count: number, keys: readonly SourceKey[]): Promise<(key: SourceKey) => boolean> {
+    const { collection, consistency } = this.options;
+    const { name, key, id, served } = collection;
+    const nobody = () => false;
+    if (count === 0) return nobody;
+    const rows = `${amountOf(count, 'row')} of the output ${count === 1 ? 'has a key' : 'have keys'} that ${name} did not have`;
+    if (this.#isUntold || this.#read?.keyless) {
+      this.#warn(`${at}: ${rows}, and a row without its key was ${this.#isUntold ? 'rejected' : 'read'}, so none of them is deleted`);
+      return nobody;
+    }
+    const isProven = consistency.outcome === 'proven';
+    const isCounted = consistency.counted === 'rows' && (consistency.outcome === 'stable' || consistency.outcome === 'repaired');
+    const refused = (why: string) => new GateError('E_GATE_MISSING', `${at}: ${rows}, but ${why}`);
+    if (!this.#read || !this.options.isWhole()) throw refused('it is not known whether the whole list was read');
+    if (!isProven && !isCounted)
+      throw refused('its rows could not be counted, so its end is not certain enough to delete any; set consistency: prove');
+    const isSingle = !served && key.includes(id) && count <= maxSingleReads;
+    if (isSingle) return this.#requested(at, rows, keys);
+    const why = count > maxSingleReads ? `more than ${amount(maxSingleReads)} are not requested one by one` : 'it has no single reads';
+    if (!isProven) throw refused(`${why}; set consistency: prove, so that a second pass shows that they are gone`);
+    return () => true;
+  }
+
+  /** Requests keys one by one, between requests of rows that are there. */
+  async #requested(at: string, rows: string, keys: readonly SourceKey[]): Promise<(key: SourceKey) => boolean> {
+    const controls = [...this.#controls, ...(this.#last ? [this.#last] : [])];
+    const found = new Set<string>();
+    // What the service refuses to answer is not missing; a control that it refuses has failed.
+    const request = async (key: SourceKey): Promise<boolean> => {
+      const isThere = await this.#isThere(key);
+      if (isThere !== false) found.add(JSON.stringify(key));
+      return isThere === true;
+    };
+    const all = async (some: readonly SourceKey[]): Promise<boolean> => {
+      const { concurrency } = this.options;
+      let areThere = true;
+      for (let from = 0; from < some.length; from += concurrency) {
+        const answers = await Promise.all(some.slice(from, from + concurrency).map(request));
+        areThere &&= answers.every(Boolean);
+      }
+      return areThere;
+    };
+    // A service that finds nothing at the moment says nothing about the rest.
+    let isRight = controls.length > 0 && (await all(controls));
+    if (isRight) {
+      await all(keys);
+      isRight = await all(controls);
+    }
+    if (!isRight) {
+      this.#warn(`${at}: ${rows}, and single reads do not find rows that were read either, so none of them is deleted`);
+      return () => false;
+    }
+    const present = keys.filter((key) => found.has(JSON.stringify(key))).length;
+    if (present > 0) this.#warn(`${at}: ${rows}, but ${amount(present)} of them are found one by one, so they stay`);
+    return (key) => !found.has(JSON.stringify(key));
+  }
+
+  /** @returns `undefined` if the service refuses to tell. @throws {SourceError} For an outage. */
+  async #isThere(key: SourceKey): Promise<boolean | undefined> {
+    const { collection, find, signal } = this.options;
+    const id = key[collection.key.indexOf(collection.id)] ?? '';
+    try {
+      const records = await firstValueFrom(find(id).pipe(untilAborted(signal, 'the run was stopped; nothing was published')));
+      // An identifier that is the whole key may be written in another way.
+      if (key.length === 1) return records.length > 0;
+      return records.some((record) => collection.key.every((name, index) => record[name] === key[index]));
+    } catch (failure) {
+      if (isViolation(failure)) return undefined;
+      throw failure;
+    }
+  }
+
+  #warn(message: string): void {
+    this.options.warn({ code: 'W_SINK_KEPT', message });
+  }
+}
