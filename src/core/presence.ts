@@ -14,11 +14,15 @@ export interface SourcePresence {
   readonly fingerprint: string;
   /** Address of the service. */
   readonly service: string;
+  /** A digest of a few bits that tells accounts apart. */
+  readonly account: string;
   readonly collection: string;
   /** Whether the user accepts, once, that many rows are deleted. */
   readonly acceptDeletes: boolean;
   /** Columns of the collection's key. */
   readonly key: readonly string[];
+  /** Whether keys that are missing, if that many are, are requested one by one. Otherwise the list alone shows that they are gone. */
+  requests(count: number): boolean;
   stateOf(key: SourceKey): 'read' | 'rejected' | 'unread';
   /**
    * Finds out which unread keys are missing from the source, by single reads or by passes over the list.

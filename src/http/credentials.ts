@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { itemAt, minSecretLength } from '../core/index.js';
 
 /** Credentials: in the query, under the names of the parameters, or a header, `Authorization: Bearer …` for `bearer` (RFC 6750). */
@@ -72,6 +73,14 @@ export function sentOf(credentials: Credentials): Readonly<Record<'query' | 'hea
 export function accountOf(credentials: Credentials): Readonly<Record<string, string>> {
   const { query, headers } = sentOf(credentials);
   return { ...query, ...headers };
+}
+
+/** Returns a few bits of a digest of an account, which others may see: accounts differ in them, but one in 65,536 guesses fits. */
+export function accountMark(credentials: Credentials): string {
+  return createHash('sha256')
+    .update(JSON.stringify(accountOf(credentials)))
+    .digest('hex')
+    .slice(0, 4);
 }
 
 /**

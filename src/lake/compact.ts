@@ -96,6 +96,9 @@ async function compacted(
     const retained = before.files.filter((file) => !partitions.some((small) => small.includes(file)));
     const all = [...retained, ...added.map(manifestFileOf)];
     const bytes = sumOf(all, 'bytes');
+    // A run that found nothing to change said more than the one that committed.
+    const { fingerprint, service, account, undeclared, reads } = landing.last ?? before;
+    const said = { fingerprint, service, account, undeclared, reads };
     const run = { run_id: runId, replaced: before.run_id, compacted: true, finished_at: new Date().toISOString(), files: all, bytes };
     // One that does not say where rows are stays as it is.
     const keys = index || before.keys?.located ? undefined : before.keys && (await landing.keys());
@@ -103,7 +106,7 @@ async function compacted(
     return {
       ...{ columns: by.columns, partitions: by.fields, added, retained },
       storeKeys: index ? (file) => index.store(file, all) : isSame ? (file) => file.append(keys) : undefined,
-      manifest: (stored) => ({ ...before, ...run, keys: before.keys && stored && { ...before.keys, ...stored } }),
+      manifest: (stored) => ({ ...before, ...said, ...run, keys: before.keys && stored && { ...before.keys, ...stored } }),
     };
   } finally {
     await rewriting.discard();

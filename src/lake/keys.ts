@@ -38,6 +38,8 @@ export class KeyIndex {
   /** How many rows of each file of the table before were replaced, or deleted. */
   readonly #replaced = new Map<number, number>();
   #deleted = 0;
+  /** Rows that were marked as deleted before, and whose key this run has had. */
+  #returned = 0;
   readonly #digestsOf: ReturnType<RowShape['digests']>;
 
   /** @param files Those of the table before. */
@@ -61,6 +63,13 @@ export class KeyIndex {
     return this.#deleted;
   }
 
+  /** Counts the rows of the table before that were marked as deleted there. */
+  markedBefore(): number {
+    let marked = this.#returned;
+    if (this.shape.markAt >= 0) for (const entry of this.map.entries()) if (((entry[3] ?? 0) & markedBit) !== 0) marked += 1;
+    return marked;
+  }
+
   /** Names of the files with rows that are no longer part of the table. */
   get touched(): readonly string[] {
     return this.#names.filter((_, index) => this.#replaced.has(index + 1));
@@ -78,6 +87,7 @@ export class KeyIndex {
       if (number < 0) return 'new';
       const isSame = map.has(contents, 2 * row) && (number & markedBit) === 0;
       if (!replaces) return isSame ? 'same' : 'changed';
+      if ((number & markedBit) !== 0) this.#returned += 1;
       map.put(isSame ? (number | seenBit) >>> 0 : 0);
       if (isSame) return 'same';
       map.keep(contents, 2 * row);

@@ -60,6 +60,10 @@ export const manifestShape = schema((z) =>
     pipeline: z.string().describe('Name of the pipeline.'),
     fingerprint: z.string().describe('SHA-256 of the pipeline without credentials; empty for a table written in code.'),
     service: z.string().optional().describe('Address of the service; absent for a table written in code.'),
+    account: z
+      .string()
+      .optional()
+      .describe('The first 16 bits of a digest of the credentials: they tell accounts apart, and are too few to guess a key by.'),
     collection: z.string(),
     started_at: z.string(),
     finished_at: z.string(),
@@ -193,6 +197,8 @@ export interface RunFacts {
   readonly fingerprint: string;
   /** Address of the service, without credentials. */
   readonly service?: string;
+  /** `accountMark` of its credentials. */
+  readonly account?: string;
   readonly collection: string;
   readonly pages: number;
   readonly startedAt: string;

@@ -16,7 +16,7 @@ import type { Manifest } from './manifest.js';
 import type { StoreRun } from './store-run.js';
 
 export interface MissingOptions {
-  /** Share of the rows of the table before. */
+  /** Share of the rows of the table before, without those marked as deleted. */
   readonly max_deleted: number;
 }
 
@@ -67,23 +67,31 @@ export async function deleteMissing(
     });
   }
   const { unread, filtered } = counts;
+  const refused = (what: string, remedy = '') =>
+    new GateError('E_GATE_MERGE', `${at}: ${what}; if that is right, run once with --accept-deletes${remedy}`);
+  // Before anything is requested: a run that then deletes nothing would count as the last one.
+  if (!presence.acceptDeletes && unread + filtered > 0) {
+    const { last } = landing;
+    if (last?.service !== presence.service || last.account !== presence.account || last.collection !== presence.collection)
+      throw refused(
+        `${amountOf(unread + filtered, 'row')} of the table are missing, and the last run was of another service, account or list`,
+      );
+    const isChanged = last.fingerprint !== presence.fingerprint;
+    if (isChanged && filtered > 0)
+      throw refused(`the pipeline is not the one of the last run, and its steps leave out ${amountOf(filtered, 'row')} of the table`);
+    if (isChanged && unread > 0 && !presence.requests(unread))
+      throw refused(`the pipeline is not the one of the last run, and its list lacks ${amountOf(unread, 'row')} of the table`);
+  }
   const isMissing = await presence.missing(at, unread, unread > maxSingleReads ? [] : candidates.map((each) => each.key));
   // Beyond what is requested one by one, either all are missing or none.
   if (unread <= maxSingleReads) for (const each of candidates) index.mark(each.text, isMissing(each.key) ? 'gone' : 'stays');
   else index.settle(isMissing([]));
   const { deleted } = index;
-  const refused = (what: string) =>
-    new GateError(
-      'E_GATE_MERGE',
-      `${at}: ${what}; if that is right, run once with --accept-deletes${filtered > 0 ? '' : ', or raise max_deleted'}`,
-    );
   if (presence.acceptDeletes || deleted === 0) return;
-  if (before.service !== presence.service || before.collection !== presence.collection)
+  const rows = before.rows - index.markedBefore();
+  if (compareShare(deleted, options.max_deleted, rows) > 0n)
     throw refused(
-      `${amountOf(deleted, 'row')} would be deleted because ${presence.collection} of another service or run does not have them`,
+      `${amount(deleted)} of ${amountOf(rows, 'row')} would be deleted, which is more than max_deleted allows`,
+      filtered > 0 ? '' : ', or raise max_deleted',
     );
-  if (filtered > 0 && (await landing.lastFingerprint()) !== presence.fingerprint)
-    throw refused(`the pipeline is not the one of the last run, and its steps leave out ${amountOf(filtered, 'row')} of the table`);
-  if (compareShare(deleted, options.max_deleted, before.rows) > 0n)
-    throw refused(`${amount(deleted)} of ${amountOf(before.rows, 'row')} would be deleted, which is more than max_deleted allows`);
 }

@@ -68,9 +68,10 @@ export class OpenedRun {
 
   /** The table before this run. */
   get earlier(): Published | undefined {
-    const { before } = this.run.landing;
-    if (!before) return undefined;
-    const { run_id: runId, rows, schema, undeclared, reads, partial = false } = before;
+    const { before, last } = this.run.landing;
+    if (!before || !last) return undefined;
+    const { rows, schema, partial = false } = before;
+    const { run_id: runId, undeclared, reads } = last;
     return { runId, rows, columns: schema, undeclared, reads, partial };
   }
 
@@ -279,7 +280,7 @@ class BegunRun {
       table: landing.kind,
       pipeline: facts.pipeline,
       fingerprint: facts.fingerprint,
-      service: facts.service,
+      ...{ service: facts.service, account: facts.account },
       collection: facts.collection,
       started_at: facts.startedAt,
       finished_at: new Date().toISOString(),

@@ -66,8 +66,8 @@ export class StoreRun {
   readonly #uploads = new Set<Promise<void>>();
   #failure: unknown;
   #files = 0;
-  /** Files that are written where they stay. */
-  readonly #opened: PartialFile[] = [];
+  /** Files that are written where they stay, and others until they are uploaded. */
+  readonly #opened = new Set<PartialFile>();
   /** Folders of this machine with names that are not durable yet. */
   readonly #changed = new Set<string>();
   #change: TableChange | undefined;
@@ -87,6 +87,8 @@ export class StoreRun {
     private readonly base: TableVersion | undefined,
     /** The table before this run. */
     readonly before: Manifest | undefined,
+    /** What the run said that ran last, also if it changed nothing. */
+    readonly last: Manifest | undefined,
     /** Folders that were created for it, outermost first. */
     private made: readonly string[],
   ) {
@@ -113,6 +115,7 @@ export class StoreRun {
       base = await format.load();
     }
     const before = base && (await manifestBefore(table, base, options.mode, context));
+    const last = base && before && ((await table.unchanged(base)) ?? before);
     if (base && format.link === undefined) format.check?.(base, options.mode);
     if (base && base.current === undefined && base.files.length > 0) {
       const fault = `other programs removed what ${table.path} knew of its last run`;
@@ -132,7 +135,7 @@ export class StoreRun {
       await removeFolders(made);
       throw failure;
     }
-    return new StoreRun(table, options, context, scratch, base, before, made);
+    return new StoreRun(table, options, context, scratch, base, before, last, made);
   }
 
   /** The table's path, as users write it. */
@@ -176,12 +179,6 @@ export class StoreRun {
   /** Returns the bytes of the key index of the table before; `undefined` if there is none. */
   async keys(): Promise<Buffer | undefined> {
     return this.before && (await this.table.objects.read(keysKey(this.before.run_id)))?.bytes;
-  }
-
-  /** Returns the fingerprint of the pipeline that ran last, also if that changed nothing. */
-  async lastFingerprint(): Promise<string | undefined> {
-    const unchanged = this.base && (await this.table.unchanged(this.base));
-    return (unchanged ?? this.before)?.fingerprint;
   }
 
   /** Works with a local copy of a data file of the table before. */
@@ -273,8 +270,8 @@ export class StoreRun {
   /** Removes everything written by this run. */
   async abort(): Promise<void> {
     await Promise.all(this.#uploads);
-    await this.scratch?.remove();
     for (const file of this.#opened) await file.discard();
+    await this.scratch?.remove();
     const { format } = this.table;
     if (format.link === undefined && format.withdraw ? await format.withdraw() : this.#isUndecided) return;
     // The next run finds the intent, and removes what stays or arrives late of an upload.
@@ -302,14 +299,16 @@ export class StoreRun {
     if (path === undefined) {
       this.#files += 1;
       const scratch = join(this.scratch?.path ?? '', `${this.#files}.parquet`);
-      return PartialFile.open(scratch, scratch);
+      const file = await PartialFile.open(scratch, scratch);
+      this.#opened.add(file);
+      return file;
     }
     const { permissions } = this.options;
     const made = await makeFolders(dirname(path), objects.root, permissions, (folder) => this.#changed.add(folder));
     this.made = [...this.made, ...made];
     this.#changed.add(dirname(path));
     const file = await PartialFile.open(path, path, [], permissions);
-    this.#opened.push(file);
+    this.#opened.add(file);
     return file;
   }
 
@@ -328,6 +327,7 @@ export class StoreRun {
     }
     await this.table.objects.upload(key, { path: file.path, ...file.content });
     await file.discard();
+    this.#opened.delete(file);
   }
 }
 

@@ -2,6 +2,7 @@ import { columnsOf } from '../collections/index.js';
 import { byName, origins, outcomes, wordOf } from '../core/index.js';
 import type { Column, Consistency, Row, RowCounts, Violation, Warning } from '../core/index.js';
 import { countOf, emptyTally, type Page, type Tally } from '../flow/index.js';
+import { accountMark } from '../http/index.js';
 import type { RunFacts, UndeclaredField } from '../lake/index.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
 import { Findings, type CollectionReader } from '../source/index.js';
@@ -167,7 +168,7 @@ export class Ledger {
     const { name: pipeline, fingerprint, connection } = this.pipeline;
     return {
       ...{ pipeline, fingerprint, collection, pages, startedAt, consistency: this.consistency.outcome, partial },
-      service: connection.baseUrl,
+      ...{ service: connection.baseUrl, account: accountMark(connection.auth) },
       books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
       undeclared: this.undeclared.map(({ name, original }) => ({ name, original })),
       reads: this.reads(partial),

@@ -6,7 +6,7 @@ import { batchOf, KeyMap, type Page } from '../flow/index.js';
 import { isViolation, type ReadKeys, untilAborted } from '../source/index.js';
 import { keyOf, keysOf } from '../vector/index.js';
 
-interface PresenceOptions extends Pick<SourcePresence, 'fingerprint' | 'service' | 'acceptDeletes'> {
+interface PresenceOptions extends Pick<SourcePresence, 'fingerprint' | 'service' | 'account' | 'acceptDeletes'> {
   readonly collection: Collection;
   readonly consistency: Consistency;
   /** Whether all of the list is read. */
@@ -40,6 +40,10 @@ export class SourceRows implements SourcePresence {
 
   get service(): string {
     return this.options.service;
+  }
+
+  get account(): string {
+    return this.options.account;
   }
 
   get collection(): string {
@@ -79,14 +83,23 @@ export class SourceRows implements SourcePresence {
     return this.#read?.has(text) ? 'read' : 'unread';
   }
 
+  requests(count: number): boolean {
+    const { key, id, served } = this.options.collection;
+    return !served && key.includes(id) && count <= maxSingleReads;
+  }
+
   async missing(at: string, count: number, keys: readonly SourceKey[]): Promise<(key: SourceKey) => boolean> {
     const { collection, consistency } = this.options;
-    const { name, key, id, served } = collection;
+    const { name } = collection;
     const nobody = () => false;
     if (count === 0) return nobody;
     const rows = `${amountOf(count, 'row')} of the output ${count === 1 ? 'has a key' : 'have keys'} that ${name} did not have`;
     if (this.#isUntold || this.#read?.keyless) {
       this.#warn(`${at}: ${rows}, and a row without its key was ${this.#isUntold ? 'rejected' : 'read'}, so none of them is deleted`);
+      return nobody;
+    }
+    if (this.#last === undefined) {
+      this.#warn(`${at}: ${rows}, and no row was read at all, so none of them is deleted; to empty a table, run once with mode: replace`);
       return nobody;
     }
     const isProven = consistency.outcome === 'proven';
@@ -95,8 +108,7 @@ export class SourceRows implements SourcePresence {
     if (!this.#read || !this.options.isWhole()) throw refused('it is not known whether the whole list was read');
     if (!isProven && !isCounted)
       throw refused('its rows could not be counted, so its end is not certain enough to delete any; set consistency: prove');
-    const isSingle = !served && key.includes(id) && count <= maxSingleReads;
-    if (isSingle) return this.#requested(at, rows, keys);
+    if (this.requests(count)) return this.#requested(at, rows, keys);
     const why = count > maxSingleReads ? `more than ${amount(maxSingleReads)} are not requested one by one` : 'it has no single reads';
     if (!isProven) throw refused(`${why}; set consistency: prove, so that a second pass shows that they are gone`);
     return () => true;

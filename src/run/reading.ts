@@ -3,6 +3,7 @@ import { columnsOf, type Collection } from '../collections/index.js';
 import { GateError, newConsistency, SourceError, type Column, type LeadstreamError, type OnDuplicateKey, type Row } from '../core/index.js';
 import { ChainRead, countOf, deliver, emptyTally } from '../flow/index.js';
 import type { ChainStep, Fault, Page, Tally } from '../flow/index.js';
+import { accountMark } from '../http/index.js';
 import { deduping } from '../steps/index.js';
 import { createClient, defaultFetchingThreads, isSequential, noSpools, readPages } from '../source/index.js';
 import type { CollectionReader, ServiceClient, Spools } from '../source/index.js';
@@ -49,7 +50,8 @@ export class PipelineRead {
     const { fingerprint } = run.pipeline;
     const single = this.#client.reader(plan.collection, reveal);
     this.presence = new SourceRows({
-      ...{ fingerprint, service: connection.baseUrl, acceptDeletes: run.options.acceptDeletes ?? false },
+      ...{ fingerprint, service: connection.baseUrl, account: accountMark(connection.auth) },
+      acceptDeletes: run.options.acceptDeletes ?? false,
       ...{ collection: plan.collection, consistency: this.ledger.consistency, isWhole: () => !this.partial },
       ...{ concurrency: this.#client.concurrency, signal: run.stop.signal, find: (id) => single.find(id), warn: run.warn },
     });

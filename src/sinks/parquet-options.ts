@@ -49,7 +49,7 @@ const shape = schema((z) =>
     max_deleted: share()
       .default('5%')
       .transform(shareIn)
-      .describe('Share of the rows of the table that merge may delete or mark; more fails the run.'),
+      .describe('Share of the rows of the table, without marked ones, that merge may delete or mark; more fails the run.'),
     max_changed: share().transform(shareIn).optional().describe('Share of the rows of the table that merge may replace. Default: any.'),
     partition_by: names()
       .default([])

@@ -1,3 +1,4 @@
+import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { tableFiles, tableRuns, verifyTable } from '../../../src/lake/index.js';
@@ -6,7 +7,7 @@ import { summaryOf } from '../../../src/run/report.js';
 import { type Answer, failure, type RequestFacts, type Responder } from '../../../src/service/answer.js';
 import { generate } from '../../../src/service/index.js';
 import { duckdb } from '../../support/duckdb.js';
-import { lead, leads, type LoggedService, pipelineFor, service, serviceOf } from '../../support/services.js';
+import { lead, leads, type LoggedService, pipelineFor, service, serviceOf, testKey } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 
 type Lead = Readonly<Record<string, unknown>>;
@@ -17,11 +18,15 @@ interface Served {
   /** Whether single reads find a row; by default those of the list. */
   readonly single?: (id: string, reads: number) => boolean;
   readonly responder?: Responder;
+  /** The key of another account that requests it. */
+  readonly key?: string;
 }
 
 const merging = (more = '', steps = '', head = '') =>
   `from: leads\n${head}\n${steps === '' ? '' : `steps:\n${steps}\n`}to:\n` +
   `  - parquet: { path: t, mode: merge, on_missing: delete, max_deleted: 20%${more} }`;
+
+const otherKey = 'the-key-of-another-account';
 
 /** A table that is merged into night after night, from a service that is another each night at one address. */
 class Nights {
@@ -37,7 +42,10 @@ class Nights {
 
   static async of(list: readonly Lead[], body = merging()): Promise<Nights> {
     const answers: Responder = (facts) => nights.#answer(facts);
-    const from = await service(generate({ leads: 0, bridges: 0, links: 0, users: 0, seed: 1 }), { responders: [answers] });
+    const from = await service(generate({ leads: 0, bridges: 0, links: 0, users: 0, seed: 1 }), {
+      responders: [answers],
+      accounts: [{ restApiKey: testKey }, { restApiKey: otherKey }],
+    });
     const nights = new Nights(await temporaryFolder(), from);
     await nights.run({ list }, body);
     return nights;
@@ -47,7 +55,9 @@ class Nights {
     const { requests } = this.from;
     requests.splice(0);
     [this.#served, this.#reads] = [served, 0];
-    const pipeline = await pipelineFor(this.from, body, this.folder);
+    const { env } = this.from;
+    const from = { env: { ...env, ...(served.key !== undefined && { LEADSTREAM_REST_API_KEY: served.key }) } };
+    const pipeline = await pipelineFor(from, body, this.folder);
     const report = await runPipeline(pipeline, { stateDir: join(this.folder, 'state'), ...options });
     this.singles = requests.flatMap((request) => /^leads\/(.*)/.exec(request)?.[1] ?? []);
     expect((await verifyTable(join(this.folder, 't'))).differences).toEqual([]);
@@ -203,6 +213,7 @@ describe('on_missing: delete', () => {
 
   test('publishes nothing when the list was not checked, and more than 1,000 rows are missing only with a second pass', async () => {
     const many = leads(6000);
+    const proving = merging('', '', 'consistency: prove');
     const unchecked = merging('', '', 'consistency: off');
     const nights = await Nights.of(many);
     const few = { list: many.slice(10) };
@@ -210,7 +221,7 @@ describe('on_missing: delete', () => {
     const fewer = { list: many.slice(1001) };
     await expect(nights.run(fewer)).rejects.toMatchObject({ code: 'E_GATE_MISSING' });
     expect(await nights.ids()).toHaveLength(6000);
-    const proving = merging('', '', 'consistency: prove');
+    await nights.run({ list: many }, proving);
     expect(mergedOf(await nights.run(fewer, proving))).toMatchObject({ deleted: 1001 });
     expect(nights.singles).toEqual([]);
     expect(await nights.ids()).toHaveLength(4999);
@@ -222,6 +233,45 @@ describe('on_missing: delete', () => {
     const running = runPipeline(await pipelineFor(other, merging(), nights.folder), { stateDir: join(nights.folder, 'state') });
     await expect(running).rejects.toMatchObject({ code: 'E_GATE_MERGE', message: expect.stringContaining('of another service') });
     expect(await nights.ids()).toEqual(idsWithout());
+  });
+
+  test('asks before it deletes what another account does not have, which is not in the manifest', async () => {
+    const nights = await Nights.of(all);
+    const other = { list: without(1), key: otherKey };
+    await expect(nights.run(other)).rejects.toMatchObject({ code: 'E_GATE_MERGE', message: expect.stringContaining('account') });
+    expect(await nights.ids()).toEqual(idsWithout());
+    expect(mergedOf(await nights.run(other, merging(), { acceptDeletes: true }))).toMatchObject({ deleted: 1 });
+    const [{ manifest } = {}] = await tableRuns(join(nights.folder, 't'));
+    expect(manifest?.account).toMatch(/^[0-9a-f]{4}$/);
+    expect(mergedOf(await nights.run({ ...other, list: without(1, 2) }))).toMatchObject({ deleted: 1 });
+  });
+
+  test('asks before it deletes what an own collection lacks after its query has changed', async () => {
+    const own = (query: string) =>
+      `collections:\n  orders:\n    path: /api/leads\n    key: [lead_id]\n    paging: { scheme: page, param: page }\n${query}` +
+      `    fields: { lead_id: text, lead_status: text }\n${merging('', '', 'consistency: prove').replace('leads', 'orders')}`;
+    const nights = await Nights.of(all, own(''));
+    expect(mergedOf(await nights.run({ list: without(1) }, own('')))).toMatchObject({ deleted: 1 });
+    const narrowed = own('    query: { city: rare }\n');
+    await expect(nights.run({ list: without(1, 2) }, narrowed)).rejects.toMatchObject({ code: 'E_GATE_MERGE' });
+    expect(await nights.ids()).toEqual(idsWithout(1));
+    expect(mergedOf(await nights.run({ list: without(1, 2) }, narrowed, { acceptDeletes: true }))).toMatchObject({ deleted: 1 });
+  });
+
+  test('deletes nothing when no row was read at all', async () => {
+    const nights = await Nights.of(all);
+    const report = await nights.run({ list: [] }, merging('', '', 'consistency: prove'), { allowShrink: true });
+    expect(warned(report)).toEqual([expect.stringContaining('no row was read at all')]);
+    expect(await nights.ids()).toEqual(idsWithout());
+  });
+
+  test.each(['delta', 'iceberg'])('leaves no file open when it is refused (%s)', async (table) => {
+    const body = merging(`, partition_by: [lead_status], row_group_rows: 5, table: ${table}`);
+    const nights = await Nights.of(all, body);
+    const fewer = leads(250, (index) => ({ lead_status: `s${index % 3}` })).slice(100);
+    await expect(nights.run({ list: fewer }, body)).rejects.toMatchObject({ code: 'E_GATE_MERGE' });
+    const open = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+    expect(open.filter((path) => path.startsWith(nights.folder))).toEqual([]);
   });
 
   test.each([
@@ -271,9 +321,48 @@ describe('on_missing: mark', () => {
     },
   );
 
+  test('compares max_deleted with the rows that are not marked', async () => {
+    const nights = await Nights.of(all, marking());
+    const accepted = { acceptDeletes: true, allowShrink: true };
+    expect(mergedOf(await nights.run({ list: all.slice(200) }, marking(), accepted))).toMatchObject({ marked: 200 });
+    const refused = nights.run({ list: all.slice(215) }, marking());
+    await expect(refused).rejects.toMatchObject({ code: 'E_GATE_MERGE', message: expect.stringContaining('15 of 50 rows') });
+    // Rows that return count as rows before that were marked.
+    const list = [...all.slice(0, 20), ...all.slice(215)];
+    await expect(nights.run({ list }, marking())).rejects.toMatchObject({ message: expect.stringContaining('15 of 50 rows') });
+  });
+
   test('is refused next to a column of that name', async () => {
     const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:1', LEADSTREAM_REST_API_KEY: 'k' };
     const body = marking().replace('to:', 'steps:\n  - derive: { deleted_at: lead_id }\nto:');
     await expect(pipelineFor({ env }, body, await temporaryFolder())).rejects.toThrow('mark adds the column deleted_at');
+  });
+});
+
+describe('a merge after a night without changes', () => {
+  const keeping = (more = '') => `from: leads\nto:\n  - parquet: { path: t, mode: merge${more} }`;
+
+  test.each(['plain', 'delta', 'iceberg'])('has a column for a field that was first read then, after page 1 (%s)', async (table) => {
+    const body = keeping(`, table: ${table}`);
+    const nights = await Nights.of(all, body);
+    const fresh = { list: leads(250, (index) => (index < 150 ? {} : { fresh: 'x' })) };
+    expect(mergedOf(await nights.run(fresh, body))).toMatchObject({ unchanged: 250 });
+    expect(mergedOf(await nights.run(fresh, body))).toMatchObject({ changed: 100 });
+  });
+
+  test('has that column also when the table was compacted in between', async () => {
+    const nights = await Nights.of(leads(100), keeping());
+    await nights.run({ list: all }, keeping());
+    const fresh = { list: leads(250, (index) => (index < 150 ? {} : { fresh: 'x' })) };
+    await nights.run(fresh, keeping());
+    const { from, to } = await compactTable(join(nights.folder, 't'), { stateDir: join(nights.folder, 'state') });
+    expect(to).not.toBe(from);
+    expect(mergedOf(await nights.run(fresh, keeping()))).toMatchObject({ changed: 100 });
+  });
+
+  test('is compared with the rows that were read then', async () => {
+    const nights = await Nights.of(all, keeping());
+    for (const count of [150, 90])
+      expect(mergedOf(await nights.run({ list: all.slice(0, count) }, keeping()))).toMatchObject({ unchanged: count });
   });
 });
