@@ -14,7 +14,7 @@ export interface SourcePresence {
   readonly fingerprint: string;
   /** Address of the service. */
   readonly service: string;
-  /** A digest of a few bits that tells accounts apart. */
+  /** A digest that tells accounts apart. */
   readonly account: string;
   readonly collection: string;
   /** Whether the user accepts, once, that many rows are deleted. */

@@ -75,12 +75,16 @@ export function accountOf(credentials: Credentials): Readonly<Record<string, str
   return { ...query, ...headers };
 }
 
-/** Returns a few bits of a digest of an account, which others may see: accounts differ in them, but one in 65,536 guesses fits. */
+/**
+ * Returns a digest that tells accounts apart, for manifests, which others may read: 64 bits of the user id, which is no secret and stays
+ * when the key is replaced. A key by itself has only 16 bits, so that no guess of it can be confirmed: one in 65,536 fits.
+ */
 export function accountMark(credentials: Credentials): string {
-  return createHash('sha256')
-    .update(JSON.stringify(accountOf(credentials)))
-    .digest('hex')
-    .slice(0, 4);
+  const { fields, values } = placed(credentials);
+  const users = Object.entries(fields).flatMap(([name, { privacy }]) => (privacy === 'withheld' ? [values[name]] : []));
+  const identity = users.length === 0 ? accountOf(credentials) : users;
+  const digest = createHash('sha256').update(JSON.stringify(identity)).digest('hex');
+  return digest.slice(0, users.length === 0 ? 4 : 16);
 }
 
 /**

@@ -63,7 +63,7 @@ export const manifestShape = schema((z) =>
     account: z
       .string()
       .optional()
-      .describe('The first 16 bits of a digest of the credentials: they tell accounts apart, and are too few to guess a key by.'),
+      .describe('Tells accounts apart: 64 bits of a digest of the user id, or 16 of that of a key, too few to guess it by.'),
     collection: z.string(),
     started_at: z.string(),
     finished_at: z.string(),

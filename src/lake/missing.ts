@@ -92,6 +92,6 @@ export async function deleteMissing(
   if (compareShare(deleted, options.max_deleted, rows) > 0n)
     throw refused(
       `${amount(deleted)} of ${amountOf(rows, 'row')} would be deleted, which is more than max_deleted allows`,
-      filtered > 0 ? '' : ', or raise max_deleted',
+      filtered > 0 || !presence.requests(unread) ? '' : ', or raise max_deleted',
     );
 }

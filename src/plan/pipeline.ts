@@ -94,10 +94,13 @@ export function pipelineOf(
   };
 }
 
-/** Computes the fingerprint, without credentials, webhooks and tests. Custom steps and sinks count by name and version. */
+/**
+ * Computes the fingerprint, without credentials, webhooks, tests, and what shows that a list is complete: none of them changes which rows
+ * are wanted. Custom steps and sinks count by name and version.
+ */
 function fingerprintOf(resolved: unknown, { steps, sinks }: Plan): string {
   const own = [...steps, ...sinks].flatMap(({ at, definition: { version } }) => (version === undefined ? [] : [`${at} ${version}`]));
-  const others: readonly string[] = ['tests', ...hookNames];
+  const others: readonly string[] = ['tests', 'consistency', 'max_passes', ...hookNames];
   const document = Object.fromEntries(Object.entries(Object(resolved) as object).filter(([key]) => !others.includes(key)));
   const credentials = sinkCredentials(resolved);
   const text = JSON.stringify(document, (key, value: unknown) =>

@@ -15,6 +15,7 @@ interface PresenceOptions extends Pick<SourcePresence, 'fingerprint' | 'service'
   readonly signal: AbortSignal;
   /** Finds the records with an identifier. */
   find(id: string): Observable<readonly Row[]>;
+  /** @throws {GateError} `E_GATE_STRICT` under `strict`. */
   warn(warning: Warning): void;
 }
 

@@ -1,6 +1,15 @@
 import { BehaviorSubject, defer, filter, forkJoin, map, switchMap, takeUntil, tap, type Observable } from 'rxjs';
 import { columnsOf, type Collection } from '../collections/index.js';
-import { GateError, newConsistency, SourceError, type Column, type LeadstreamError, type OnDuplicateKey, type Row } from '../core/index.js';
+import {
+  GateError,
+  newConsistency,
+  SourceError,
+  type Column,
+  type LeadstreamError,
+  type OnDuplicateKey,
+  type Row,
+  type Warning,
+} from '../core/index.js';
 import { ChainRead, countOf, deliver, emptyTally } from '../flow/index.js';
 import type { ChainStep, Fault, Page, Tally } from '../flow/index.js';
 import { accountMark } from '../http/index.js';
@@ -49,11 +58,15 @@ export class PipelineRead {
     this.ledger = new Ledger(run.pipeline, this.source, newConsistency(this.#mode, onDuplicateKey));
     const { fingerprint } = run.pipeline;
     const single = this.#client.reader(plan.collection, reveal);
+    const warn = ({ code, message }: Warning) => {
+      if (connection.strict) throw new GateError('E_GATE_STRICT', `${code}: ${message}`);
+      run.warn({ code, message });
+    };
     this.presence = new SourceRows({
       ...{ fingerprint, service: connection.baseUrl, account: accountMark(connection.auth) },
       acceptDeletes: run.options.acceptDeletes ?? false,
       ...{ collection: plan.collection, consistency: this.ledger.consistency, isWhole: () => !this.partial },
-      ...{ concurrency: this.#client.concurrency, signal: run.stop.signal, find: (id) => single.find(id), warn: run.warn },
+      ...{ concurrency: this.#client.concurrency, signal: run.stop.signal, find: (id) => single.find(id), warn },
     });
     this.expectations = expect && openExpectations(expect, plan.columns());
   }

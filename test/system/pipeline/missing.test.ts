@@ -142,6 +142,15 @@ describe('on_missing: delete', () => {
     expect(await nights.ids()).toEqual(idsWithout(31));
   });
 
+  test('publishes nothing in a strict run when single reads find a row that the list lacks', async () => {
+    const nights = await Nights.of(all);
+    // The service is what the file begins with.
+    const strict = `  strict: true\n${merging()}`;
+    const running = nights.run({ list: without(30, 31), single: (id) => id !== '31' }, strict);
+    await expect(running).rejects.toMatchObject({ code: 'E_GATE_STRICT', message: expect.stringContaining('W_SINK_KEPT') });
+    expect(await nights.ids()).toEqual(idsWithout());
+  });
+
   test('publishes nothing when the single reads fail for a while', async () => {
     const nights = await Nights.of(all);
     const fails: Responder = (facts, next) => (facts.id === '31' ? failure(503, 'busy') : next(facts));
@@ -221,7 +230,7 @@ describe('on_missing: delete', () => {
     const fewer = { list: many.slice(1001) };
     await expect(nights.run(fewer)).rejects.toMatchObject({ code: 'E_GATE_MISSING' });
     expect(await nights.ids()).toHaveLength(6000);
-    await nights.run({ list: many }, proving);
+    // That is no other pipeline, so nothing has to be accepted.
     expect(mergedOf(await nights.run(fewer, proving))).toMatchObject({ deleted: 1001 });
     expect(nights.singles).toEqual([]);
     expect(await nights.ids()).toHaveLength(4999);

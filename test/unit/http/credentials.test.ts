@@ -1,5 +1,13 @@
 import { createRedactor } from '../../../src/core/index.js';
-import { accountOf, credentialForms, credentialsProblem, secretKeyOf, privacyAt, type Credentials } from '../../../src/http/credentials.js';
+import {
+  accountMark,
+  accountOf,
+  credentialForms,
+  credentialsProblem,
+  secretKeyOf,
+  privacyAt,
+  type Credentials,
+} from '../../../src/http/credentials.js';
 
 const key = 'key-of-the-test';
 const withKey = (credentials: Credentials, other: string): Credentials => ({ ...credentials, [secretKeyOf(credentials).field]: other });
@@ -27,6 +35,18 @@ describe.each(Object.entries(samples))('%s', (_name, credentials) => {
     expect(withKey(other, key)).toEqual(credentials);
     expect(credentialsProblem(other)).toBeUndefined();
   });
+});
+
+test('the mark of an account stays when a user gets another key, and is too short to confirm a key by', () => {
+  const marks = Object.values(samples).map(accountMark);
+  const others = Object.values(samples).map((credentials) => accountMark(withKey(credentials, 'another-key')));
+  expect(marks.map((mark, index) => [mark.length, mark === others[index]])).toEqual([
+    [4, false],
+    [16, true],
+    [4, false],
+    [4, false],
+  ]);
+  expect(accountMark({ ...samples.authorized_uid, authorized_uid: '8' })).not.toBe(marks[1]);
 });
 
 test('what tells accounts apart stays as it is: spools and counts of earlier runs are named after it', () => {
