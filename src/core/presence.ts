@@ -10,13 +10,8 @@ export const maxSingleReads = 1000;
  * to be missing may be deleted.
  */
 export interface SourcePresence {
-  /** SHA-256 of the pipeline, in hexadecimal. An output of another one may lack rows because of its steps. */
-  readonly fingerprint: string;
-  /** Address of the service. */
-  readonly service: string;
-  /** A digest that tells accounts apart. */
-  readonly account: string;
-  readonly collection: string;
+  /** What the run is of, as in manifests: rows of an output of anything else may be missing because of that. */
+  readonly of: Readonly<Record<'fingerprint' | 'service' | 'account' | 'collection', string>>;
   /** Whether the user accepts, once, that many rows are deleted. */
   readonly acceptDeletes: boolean;
   /** Columns of the collection's key. */
@@ -30,8 +25,9 @@ export interface SourcePresence {
    * @param at The output, for messages.
    * @param count Number of unread keys.
    * @param keys All of them, unless they are more than `maxSingleReads`.
-   * @returns Whether a key is missing. If that could not be found out for any, none is, and the user is warned.
+   * @returns Whether the key at a place of `keys` is missing; if they are more, whether all are. If that could not be found out, none is, and
+   * the user is warned.
    * @throws {GateError} `E_GATE_MISSING` if there is too little evidence.
    */
-  missing(at: string, count: number, keys: readonly SourceKey[]): Promise<(key: SourceKey) => boolean>;
+  missing(at: string, count: number, keys: readonly SourceKey[]): Promise<(place: number) => boolean>;
 }

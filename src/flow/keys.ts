@@ -68,9 +68,7 @@ export class KeyMap {
   }
 
   mapValues(valueOf: (value: number) => number): void {
-    for (const { slots } of this.#used())
-      for (let slot = 0; slot < slots.length; slot += wordsOfEntry)
-        if (!isFree(slots, slot)) slots[slot + 3] = valueOf(slots[slot + 3] ?? 0);
+    for (const entry of this.entries()) this.put(valueOf(entry[3] ?? 0));
   }
 
   /** Whether the words of the text opened last are some words of `from`, at `at`. */
@@ -101,12 +99,15 @@ export class KeyMap {
     return this.#find(text) ? this.#mark : 0;
   }
 
-  /** Yields the stored entries with their other words, for `restore`, in an array that the next one changes. */
+  /** Yields the stored entries with their other words, for `restore`, in an array that the next one changes. Each is opened. */
   *entries(): Iterable<Uint32Array> {
     const entry = new Uint32Array(wordsOfEntry + this.extra);
-    for (const { slots, extras } of this.#used()) {
+    for (const segment of this.#segments) {
+      if (!segment) continue;
+      const { slots, extras } = segment;
       for (let slot = 0; slot < slots.length; slot += wordsOfEntry) {
         if (isFree(slots, slot)) continue;
+        [this.#segment, this.#slot] = [segment, slot];
         const at = (slot / wordsOfEntry) * this.extra;
         for (let word = 0; word < entry.length; word += 1)
           entry[word] = (word < wordsOfEntry ? slots[slot + word] : extras[at + word - wordsOfEntry]) ?? 0;
@@ -122,10 +123,6 @@ export class KeyMap {
       this.put(entries[i + 3] ?? 0);
       this.keep(entries, i + wordsOfEntry);
     }
-  }
-
-  *#used(): Iterable<Segment> {
-    for (const segment of this.#segments) if (segment) yield segment;
   }
 
   #digestOf(text: string): void {

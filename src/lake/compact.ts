@@ -84,9 +84,8 @@ async function compacted(
   try {
     for (const small of partitions) {
       for (const file of small) {
-        const staying = index?.staying(file);
         await rewriting.add(file, (rows, named) => {
-          staying?.take(rows.rows, shape.vectorsOf(named, file));
+          index?.staying(file, rows.rows, shape.vectorsOf(named, file));
           return rows;
         });
       }
@@ -98,15 +97,22 @@ async function compacted(
     const bytes = sumOf(all, 'bytes');
     // A run that found nothing to change said more than the one that committed.
     const { fingerprint, service, account, undeclared, reads } = landing.last ?? before;
-    const said = { fingerprint, service, account, undeclared, reads };
-    const run = { run_id: runId, replaced: before.run_id, compacted: true, finished_at: new Date().toISOString(), files: all, bytes };
+    const run = {
+      ...{ fingerprint, service, account, undeclared, reads },
+      run_id: runId,
+      replaced: before.run_id,
+      compacted: true,
+      finished_at: new Date().toISOString(),
+      files: all,
+      bytes,
+    };
     // One that does not say where rows are stays as it is.
     const keys = index || before.keys?.located ? undefined : before.keys && (await landing.keys());
     const isSame = keys && sha256Text(keys) === before.keys?.sha256;
     return {
       ...{ columns: by.columns, partitions: by.fields, added, retained },
       storeKeys: index ? (file) => index.store(file, all) : isSame ? (file) => file.append(keys) : undefined,
-      manifest: (stored) => ({ ...before, ...said, ...run, keys: before.keys && stored && { ...before.keys, ...stored } }),
+      manifest: (stored) => ({ ...before, ...run, keys: before.keys && stored && { ...before.keys, ...stored } }),
     };
   } finally {
     await rewriting.discard();

@@ -1,6 +1,6 @@
-import { amount, amountOf, GateError, SinkError } from '../core/index.js';
+import { GateError, SinkError } from '../core/index.js';
 import { KeyMap } from '../flow/index.js';
-import { type Batch, batchFromRows, type Vector } from '../vector/index.js';
+import { type Batch, batchFromRows, type RowDigests, type Vector } from '../vector/index.js';
 import { footerOf, readExactGroups, readGroups, type ByteTarget } from '../parquet/index.js';
 import { sha256Text } from '../store/index.js';
 import type { FieldIds } from './format.js';
@@ -24,8 +24,7 @@ const unreadBit = 0x2000_0000;
 /** Whether the row is marked as deleted, in the table before or by this run. */
 const markedBit = 0x1000_0000;
 
-/** What a row is to the table: `twice` is a key that this run has had already. */
-type Seen = 'new' | 'same' | 'changed' | 'twice';
+export type KeyedMode = 'append' | 'merge';
 
 /**
  * The keys of a table, with a digest of the content of each row and the number of its file: 32 to 40 bytes per row in memory, and 24
@@ -35,12 +34,17 @@ export class KeyIndex {
   /** Names of files by number, from 1; those of the table before come first. */
   readonly #names: string[];
   readonly #before: number;
-  /** How many rows of each file of the table before were replaced, or deleted. */
-  readonly #replaced = new Map<number, number>();
+  /** How many rows of each file of the table before were replaced or deleted, without those that `staying` found in it. */
+  readonly #leaving = new Map<number, number>();
+  inserted = 0;
+  /** Number of rows that were left out. */
+  unchanged = 0;
+  /** How many rows have different content in the table: `append` counts them as unchanged, too. */
+  changed = 0;
   #deleted = 0;
   /** Rows that were marked as deleted before, and whose key this run has had. */
   #returned = 0;
-  readonly #digestsOf: ReturnType<RowShape['digests']>;
+  readonly #digestsOf: RowDigests;
 
   /** @param files Those of the table before. */
   constructor(
@@ -70,37 +74,52 @@ export class KeyIndex {
     return marked;
   }
 
-  /** Names of the files with rows that are no longer part of the table. */
-  get touched(): readonly string[] {
-    return this.#names.filter((_, index) => this.#replaced.has(index + 1));
+  /** Returns the names of the files with rows that are no longer part of the table. */
+  touched(): ReadonlySet<string> {
+    return this.#namesOf(this.#leaving);
   }
 
-  /** Looks up rows, and adds those that are new. @param replaces Whether changed rows take the place of those in the table. */
-  see(batch: Batch, replaces: boolean): readonly Seen[] {
-    const { map } = this;
-    const [keyAt, contents] = [this.shape.keysOf(batch.columns), this.#digestsOf(batch.rows, batch.columns)];
-    return Array.from({ length: batch.rows }, (_, row): Seen => {
+  /**
+   * Looks up rows, and adds those that are new. Others are left out, unless they changed.
+   *
+   * @param replaces Whether changed rows take the place of those in the table, instead of being left out, too.
+   * @returns The rows to write. @throws {SinkError} `E_SINK_KEY` when a key occurs twice.
+   */
+  take(batch: Batch, replaces: boolean): Batch {
+    const { map, shape } = this;
+    const [keyAt, contents] = [shape.keysOf(batch.columns), this.#digestsOf(batch.rows, batch.columns)];
+    const written: number[] = [];
+    for (let row = 0; row < batch.rows; row += 1) {
       const number = map.open(keyAt(row) ?? '');
       const file = number & fileMask;
-      if (number < 0) map.keep(contents, 2 * row);
-      else if (file === 0 || number >= seenBit) return 'twice';
-      if (number < 0) return 'new';
-      const isSame = map.has(contents, 2 * row) && (number & markedBit) === 0;
-      if (!replaces) return isSame ? 'same' : 'changed';
-      if ((number & markedBit) !== 0) this.#returned += 1;
-      map.put(isSame ? (number | seenBit) >>> 0 : 0);
-      if (isSame) return 'same';
+      if (number >= 0 && (file === 0 || number >= seenBit)) {
+        const what = `${replaces ? 'merge' : 'append'} takes one row per key (${shape.key.join(' + ')})`;
+        throw new SinkError('E_SINK_KEY', `${this.at}: two rows have the same key, but ${what}`);
+      }
+      const isNew = number < 0;
+      const isMarked = !isNew && (number & markedBit) !== 0;
+      const isSame = !isNew && !isMarked && map.has(contents, 2 * row);
+      if (isNew) this.inserted += 1;
+      else if (!isSame) this.changed += 1;
+      if (isSame || (!isNew && !replaces)) {
+        this.unchanged += 1;
+        if (replaces) map.put((number | seenBit) >>> 0);
+        continue;
+      }
+      if (isMarked) this.#returned += 1;
+      if (!isNew) this.#leave(file);
+      map.put(0);
       map.keep(contents, 2 * row);
-      this.#replaced.set(file, (this.#replaced.get(file) ?? 0) + 1);
-      return 'changed';
-    });
+      written.push(row);
+    }
+    return batch.keep(written);
   }
 
   /** Returns the names of files with rows that the run did not have. */
   unseen(): ReadonlySet<string> {
     const found = new Set<number>();
     for (const entry of this.map.entries()) if (isUnseen(entry[3] ?? 0)) found.add((entry[3] ?? 0) & fileMask);
-    return new Set(this.#names.slice(0, this.#before).filter((_, index) => found.has(index + 1)));
+    return this.#namesOf(found);
   }
 
   isUnseen(key: string, file: string): boolean {
@@ -126,7 +145,15 @@ export class KeyIndex {
 
   #delete(file: number): void {
     this.#deleted += 1;
-    this.#replaced.set(file, (this.#replaced.get(file) ?? 0) + 1);
+    this.#leave(file);
+  }
+
+  #leave(file: number): void {
+    this.#leaving.set(file, (this.#leaving.get(file) ?? 0) + 1);
+  }
+
+  #namesOf(files: { has(file: number): boolean }): ReadonlySet<string> {
+    return new Set(this.#names.slice(0, this.#before).filter((_, index) => files.has(index + 1)));
   }
 
   /** Adds the rows of a file of the table when the index is built again. @returns What is wrong with a row, if anything. */
@@ -145,50 +172,47 @@ export class KeyIndex {
   }
 
   /**
-   * Returns which rows of a file of the table before stay; they are then in no file until they are found in a new one.
+   * Returns which rows of a file of the table before stay, and which of them are marked from now on. They are then in no file until they are
+   * found in a new one.
    *
    * @throws {GateError} `E_GATE_VERIFY` if the index says otherwise of a row.
    */
-  staying(file: ManifestFile): {
-    /** @returns The rows that stay, and those of them that are marked from now on. */
-    take(rows: number, vectors: readonly Vector[]): { readonly stay: readonly number[]; readonly marked: ReadonlySet<number> };
-    check(): void;
-  } {
+  staying(file: ManifestFile, rows: number, vectors: readonly Vector[]) {
     const { map, shape } = this;
-    const of = this.#names.indexOf(file.name) + 1;
+    const of = this.#numberOf(file);
+    const [keyAt, contents] = [shape.keysOf(vectors), this.#digestsOf(rows, vectors)];
+    const stay: number[] = [];
+    const marked = new Set<number>();
     let left = 0;
-    const differs = (what: string) => new GateError('E_GATE_VERIFY', `${this.at}: the key index and ${file.name} differ: ${what}`);
-    return {
-      take: (rows, vectors) => {
-        const [keyAt, contents] = [shape.keysOf(vectors), this.#digestsOf(rows, vectors)];
-        const stay: number[] = [];
-        const marked = new Set<number>();
-        for (let row = 0; row < rows; row += 1) {
-          const number = map.get(keyAt(row) ?? '');
-          if (number < 0) throw differs('it does not have a key of the file');
-          const at = number & fileMask;
-          const isElsewhere = at === 0 || at > this.#before;
-          if (at !== of && !isElsewhere) throw differs('it has a key of the file in another one');
-          const isGone = !isElsewhere && (number & goneBit) !== 0;
-          if (isElsewhere || isGone) left += 1;
-          if (isGone && shape.markAt >= 0) {
-            map.put(markedBit);
-            stay.push(row);
-            marked.add(row);
-          }
-          if (isElsewhere || isGone) continue;
-          if (!map.has(contents, 2 * row)) throw differs('a row has other content');
-          map.put(number & markedBit);
-          stay.push(row);
-        }
-        return { stay, marked };
-      },
-      check: () => {
-        const replaced = this.#replaced.get(of) ?? 0;
-        if (left !== replaced)
-          throw differs(`${amountOf(replaced, 'row')} of the file were replaced or deleted, but ${amount(left)} left it`);
-      },
-    };
+    for (let row = 0; row < rows; row += 1) {
+      const number = map.get(keyAt(row) ?? '');
+      if (number < 0) throw this.#differs(file, 'it does not have a key of the file');
+      const at = number & fileMask;
+      const isElsewhere = at === 0 || at > this.#before;
+      if (at !== of && !isElsewhere) throw this.#differs(file, 'it has a key of the file in another one');
+      const isGone = !isElsewhere && (number & goneBit) !== 0;
+      if (isElsewhere || isGone) left += 1;
+      if (isGone && shape.markAt >= 0) marked.add(row);
+      else if (isElsewhere || isGone) continue;
+      else if (!map.has(contents, 2 * row)) throw this.#differs(file, 'a row has other content');
+      map.put(isGone ? markedBit : number & markedBit);
+      stay.push(row);
+    }
+    this.#leaving.set(of, (this.#leaving.get(of) ?? 0) - left);
+    return { stay, marked };
+  }
+
+  /** @throws {GateError} `E_GATE_VERIFY` unless all rows that had to leave a file were found in it. */
+  checkLeft(file: ManifestFile): void {
+    if ((this.#leaving.get(this.#numberOf(file)) ?? 0) !== 0) throw this.#differs(file, 'other rows left it than were replaced or deleted');
+  }
+
+  #numberOf({ name }: ManifestFile): number {
+    return this.#names.indexOf(name) + 1;
+  }
+
+  #differs({ name }: ManifestFile, what: string): GateError {
+    return new GateError('E_GATE_VERIFY', `${this.at}: the key index and ${name} differ: ${what}`);
   }
 
   /** Notes that rows are in a new file. @throws {SinkError} `E_SINK_VERIFY` for rows that were not written. */
@@ -246,8 +270,6 @@ function isUnseen(number: number): boolean {
 function bytesOf(words: Uint32Array): Uint8Array {
   return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 }
-
-export type KeyedMode = 'append' | 'merge';
 
 type WrittenTable = Pick<StoreRun, 'at' | 'path' | 'before' | 'keys' | 'reading'>;
 
@@ -314,35 +336,4 @@ export async function namesIn(path: string, fieldIds: FieldIds = new Map()): Pro
   const { schema } = (await footerOf(path)) ?? { schema: [] };
   if (!schema.some(({ field_id: id }) => id !== undefined)) return (name) => name;
   return (name) => schema.find(({ field_id: id }) => id !== undefined && id === fieldIds.get(name))?.name ?? name;
-}
-
-/** What a run does with rows whose key the table has: `append` leaves them out, `merge` replaces those that changed. */
-export class KeyedRows {
-  inserted = 0;
-  /** Number of rows left out. */
-  unchanged = 0;
-  /** How many rows have different content in the table: `append` counts them as unchanged, too. */
-  changed = 0;
-
-  constructor(
-    private readonly at: string,
-    private readonly mode: KeyedMode,
-    readonly index: KeyIndex,
-  ) {}
-
-  /** @throws {SinkError} `E_SINK_KEY` when a key occurs twice. */
-  take(batch: Batch): Batch {
-    const written: number[] = [];
-    for (const [row, seen] of this.index.see(batch, this.mode === 'merge').entries()) {
-      if (seen === 'twice') {
-        const names = this.index.shape.key.join(' + ');
-        throw new SinkError('E_SINK_KEY', `${this.at}: two rows have the same key, but ${this.mode} takes one row per key (${names})`);
-      }
-      if (seen === 'new') this.inserted += 1;
-      if (seen === 'changed') this.changed += 1;
-      if (seen === 'new' || (seen === 'changed' && this.mode === 'merge')) written.push(row);
-      else this.unchanged += 1;
-    }
-    return batch.keep(written);
-  }
 }

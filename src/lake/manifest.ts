@@ -85,10 +85,13 @@ export const manifestShape = schema((z) =>
       unchanged: count(),
       changed: count(),
       merged: z
-        .object({ before: count(), inserted: count(), deleted: count(), marked: count().optional(), rewritten: count() })
+        .object({
+          ...{ before: count(), inserted: count(), changed: count(), unchanged: count(), deleted: count() },
+          ...{ marked: count().optional(), rewritten: count() },
+        })
         .optional()
         .describe(
-          'Of a merge: rows before; new ones; deleted ones; those marked as deleted; those written again, since they shared a file with others.',
+          'Of a merge: rows before; what became of them and of those of the run; those written again, since they shared a file with others.',
         ),
     }),
     files: z.array(

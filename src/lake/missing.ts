@@ -1,13 +1,5 @@
-import {
-  amount,
-  amountOf,
-  compareShare,
-  GateError,
-  maxSingleReads,
-  SinkError,
-  type SourceKey,
-  type SourcePresence,
-} from '../core/index.js';
+import { amount, amountOf, compareShare, GateError, maxSingleReads, SinkError } from '../core/index.js';
+import type { SourceKey, SourcePresence } from '../core/index.js';
 import { readGroups } from '../parquet/index.js';
 import { batchFromRows } from '../vector/index.js';
 import type { FieldIds } from './format.js';
@@ -15,9 +7,13 @@ import { type KeyIndex, namesIn } from './keys.js';
 import type { Manifest } from './manifest.js';
 import type { StoreRun } from './store-run.js';
 
-export interface MissingOptions {
+interface MissingOptions {
+  readonly presence: SourcePresence | undefined;
+  /** Names of the columns of the collection's key, in its order. */
+  readonly key: readonly string[];
   /** Share of the rows of the table before, without those marked as deleted. */
-  readonly max_deleted: number;
+  readonly maxDeleted: number;
+  readonly fieldIds: FieldIds | undefined;
 }
 
 /**
@@ -25,19 +21,13 @@ export interface MissingOptions {
  * and those whose keys the source is proven not to have any more. Only the keys of files with such rows are read. Memory: `maxSingleReads`
  * keys.
  *
- * @param key Names of the columns of the collection's key, in its order.
  * @throws {GateError} `E_GATE_MISSING` for too little evidence, `E_GATE_MERGE` for more than may be deleted.
  */
 export async function deleteMissing(
   landing: StoreRun,
   before: Manifest,
   index: KeyIndex,
-  {
-    presence,
-    key,
-    options,
-    fieldIds,
-  }: { presence: SourcePresence | undefined; key: readonly string[]; options: MissingOptions; fieldIds: FieldIds | undefined },
+  { presence, key, maxDeleted, fieldIds }: MissingOptions,
 ): Promise<void> {
   const { at } = landing;
   if (!presence) throw new SinkError('E_SINK_CONFIG', `${at}: on_missing: delete needs a pipeline file, which knows what its source had`);
@@ -72,11 +62,12 @@ export async function deleteMissing(
   // Before anything is requested: a run that then deletes nothing would count as the last one.
   if (!presence.acceptDeletes && unread + filtered > 0) {
     const { last } = landing;
-    if (last?.service !== presence.service || last.account !== presence.account || last.collection !== presence.collection)
+    const { of } = presence;
+    if (last?.service !== of.service || last.account !== of.account || last.collection !== of.collection)
       throw refused(
         `${amountOf(unread + filtered, 'row')} of the table are missing, and the last run was of another service, account or list`,
       );
-    const isChanged = last.fingerprint !== presence.fingerprint;
+    const isChanged = last.fingerprint !== of.fingerprint;
     if (isChanged && filtered > 0)
       throw refused(`the pipeline is not the one of the last run, and its steps leave out ${amountOf(filtered, 'row')} of the table`);
     if (isChanged && unread > 0 && !presence.requests(unread))
@@ -84,12 +75,12 @@ export async function deleteMissing(
   }
   const isMissing = await presence.missing(at, unread, unread > maxSingleReads ? [] : candidates.map((each) => each.key));
   // Beyond what is requested one by one, either all are missing or none.
-  if (unread <= maxSingleReads) for (const each of candidates) index.mark(each.text, isMissing(each.key) ? 'gone' : 'stays');
-  else index.settle(isMissing([]));
+  if (unread > maxSingleReads) index.settle(isMissing(0));
+  else candidates.forEach(({ text }, place) => index.mark(text, isMissing(place) ? 'gone' : 'stays'));
   const { deleted } = index;
   if (presence.acceptDeletes || deleted === 0) return;
   const rows = before.rows - index.markedBefore();
-  if (compareShare(deleted, options.max_deleted, rows) > 0n)
+  if (compareShare(deleted, maxDeleted, rows) > 0n)
     throw refused(
       `${amount(deleted)} of ${amountOf(rows, 'row')} would be deleted, which is more than max_deleted allows`,
       filtered > 0 || !presence.requests(unread) ? '' : ', or raise max_deleted',

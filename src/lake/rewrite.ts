@@ -1,8 +1,8 @@
 import { randomFillSync } from 'node:crypto';
-import { GateError, type OutputColumn, SinkError, stoppedBy } from '../core/index.js';
+import { GateError, SinkError, stoppedBy } from '../core/index.js';
 import { footerOf, type ParquetEngine, readExactGroups, readGroups } from '../parquet/index.js';
 import type { PartialFile } from '../store/index.js';
-import { Batch, batchFromRows, type RecordBatch } from '../vector/index.js';
+import { Batch, batchFromRows, type RecordBatch, type RowDigests } from '../vector/index.js';
 import { DataFiles, type DataFilesOptions } from './data-files.js';
 import type { AddedFile, FieldIds } from './format.js';
 import { folderOf, type Manifest, type ManifestFile } from './manifest.js';
@@ -32,7 +32,7 @@ export class Rewriting {
   /** Sums of the digests of rows, and their number. Row groups may be sorted, so their order may change. */
   readonly #read = new Uint32Array(3);
   readonly #written = new Uint32Array(3);
-  readonly #digestsOf: ReturnType<RowShape['digests']>;
+  readonly #digestsOf: RowDigests;
 
   constructor(
     private readonly landing: StoreRun,
@@ -74,9 +74,9 @@ export class Rewriting {
     return this.#files.end(folder);
   }
 
-  /** @param empty Columns of a file without rows, if there is to be one. @throws {SinkError} `E_SINK_VERIFY` if rows read back differ. */
-  async finish(empty?: readonly OutputColumn[]): Promise<readonly AddedFile[]> {
-    const added = await this.#files.finish(empty);
+  /** @throws {SinkError} `E_SINK_VERIFY` if rows read back differ. */
+  async finish(): Promise<readonly AddedFile[]> {
+    const added = await this.#files.finish(undefined);
     if (this.#read.every((word, index) => word === this.#written[index])) return added;
     throw new SinkError('E_SINK_VERIFY', `${this.landing.at}: rows read back differ from those of the table`);
   }

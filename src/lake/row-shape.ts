@@ -1,6 +1,6 @@
 import { type OutputColumn, textOf, type Value } from '../core/index.js';
 import { halfSipHash } from '../flow/index.js';
-import { daysOf, DictionaryVector, keyOf, type RecordBatch, RowDigests, type Vector } from '../vector/index.js';
+import { daysOf, DictionaryVector, keyOf, type RecordBatch, type RowDigests, rowDigests, type Vector } from '../vector/index.js';
 import { folderOf, type ManifestFile } from './manifest.js';
 import { textsIn } from './partitions.js';
 
@@ -40,22 +40,19 @@ export class RowShape {
   }
 
   /** Returns the digests of the content of rows with a secret. */
-  digests(seed: Uint32Array): (rows: number, vectors: readonly Vector[]) => Uint32Array {
+  digests(seed: Uint32Array): RowDigests {
     const columns = this.#content.map((index) => {
       const { name = '', type } = this.columns[index] ?? {};
       const textOf = this.#texts[index];
       return { name, ...(textOf && (type !== 'text' || this.#isInFolder(index)) && { textOf }) };
     });
-    const digests = new RowDigests(columns, (name) => {
+    const digestsOf = rowDigests(columns, (name) => {
       const key = new Uint32Array(4);
       halfSipHash(`\0${name}`, seed, key);
       return key;
     });
-    return (rows, vectors) =>
-      digests.of(
-        rows,
-        this.#content.flatMap((index) => vectors[index] ?? []),
-      );
+    const contentOf = (vectors: readonly Vector[]) => this.#content.flatMap((index) => vectors[index] ?? []);
+    return (rows, vectors) => digestsOf(rows, contentOf(vectors));
   }
 
   /** Returns the columns of rows that were read from a file, those of its folder as texts. @param nameOf Returns their names in it. */

@@ -1,19 +1,11 @@
-import {
-  amount,
-  amountOf,
-  compareShare,
-  GateError,
-  type OutputColumn,
-  type Refuses,
-  SinkError,
-  type SourcePresence,
-} from '../core/index.js';
+import { amount, amountOf, compareShare, GateError, SinkError } from '../core/index.js';
+import type { OutputColumn, Refuses, SourcePresence } from '../core/index.js';
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
 import type { Action, FileContent, PartialFile } from '../store/index.js';
 import { Batch, FlatVector } from '../vector/index.js';
 import { DataFiles, type DataFilesOptions } from './data-files.js';
 import { manifestFileOf } from './format.js';
-import { indexOf, type KeyedMode, KeyedRows } from './keys.js';
+import { indexOf, type KeyedMode, type KeyIndex } from './keys.js';
 import { deleteMissing } from './missing.js';
 import { folderOf, type Manifest, type ManifestFile, type Published, type RunFacts, sumOf } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
@@ -105,12 +97,8 @@ export class OpenedRun {
     const namesOfAll = (wanted: readonly string[] = []) => namesOf(columns.filter(({ field }) => wanted.includes(field)));
     const folders = landing.kind === 'iceberg' ? [] : names;
     const { mode } = options;
-    const shape = new RowShape(
-      columns,
-      namesOfAll(fields),
-      [...namesOfAll(options.ignore), ...(options.on_missing === 'mark' ? [deletedAt.name] : [])],
-      folders,
-    );
+    const marks = options.on_missing === 'mark' ? [deletedAt.name] : [];
+    const shape = new RowShape(columns, namesOfAll(fields), [...namesOfAll(options.ignore), ...marks], folders);
     const index = isKeyed(mode) ? await indexOf(landing, shape, mode, fieldIds) : undefined;
     const partitioned = inFiles.length < columns.length || (landing.kind === 'iceberg' && names.length > 0);
     const create = (folder: string, number: number) => landing.create(folder, number);
@@ -126,9 +114,8 @@ export class OpenedRun {
     };
     this.#files = new DataFiles({ create, take }, runId, engine, inFiles, fileOptions);
     if (options.mode === 'replace' && names.length === 0 && landing.kind === 'plain') await this.#files.begin();
-    const keyed = index && isKeyed(mode) ? new KeyedRows(at, mode, index) : undefined;
     const sourceKey = fields.flatMap((field) => namesOfAll([field]));
-    return new BegunRun(this.run, columns, partitioning, this.#files, keyed, { ...fileOptions, fieldIds, sourceKey });
+    return new BegunRun(this.run, columns, partitioning, this.#files, index, { ...fileOptions, fieldIds, sourceKey });
   }
 
   /** Removes everything written by this run. */
@@ -145,50 +132,41 @@ class BegunRun {
     private readonly columns: readonly OutputColumn[],
     private readonly partitioning: Partitioning,
     private readonly files: DataFiles,
-    private readonly keyed: KeyedRows | undefined,
+    private readonly index: KeyIndex | undefined,
     private readonly rewriting: DataFilesOptions & Pick<RewriteOptions, 'fieldIds'> & { readonly sourceKey: readonly string[] },
   ) {}
 
   /** Resolves when the rows are stored, or wait in a bounded buffer. */
   async write(batch: Batch): Promise<void> {
-    const added = this.keyed?.take(batch) ?? batch;
+    const added = this.index?.take(batch, this.run.options.mode === 'merge') ?? batch;
     await this.files.add(this.partitioning.split(added), added.rows);
   }
 
   /** Closes, syncs and verifies the files. @throws {GateError} `E_GATE_VERIFY` when retained files of the table have changed. */
   async prepare() {
-    const { partitioning, files, keyed } = this;
+    const { partitioning, files, index } = this;
     const { landing, options } = this.run;
+    const { before } = landing;
     const { mode } = options;
-    const { inserted = 0, unchanged = 0, changed = 0 } = keyed ?? {};
     const isMerge = mode === 'merge';
-    if (isMerge) await this.#judge(changed);
-    const gone = keyed?.index.deleted ?? 0;
-    const isMarking = options.on_missing === 'mark';
-    const deleted = isMarking ? 0 : gone;
-    const touched = isMerge ? this.#touched() : [];
-    const isSame = isMerge && landing.before !== undefined && inserted + changed + gone === 0;
-    const stays = (added: readonly ManifestFile[]) =>
-      isSame ? (landing.before?.files ?? []) : retained(mode, landing.before, added).filter((file) => !touched.includes(file));
+    if (isMerge) await this.#judge();
+    const { inserted = 0, unchanged = 0, changed = 0, deleted: gone = 0 } = index ?? {};
+    const left = index?.touched();
+    const touched = before?.files.filter(({ name }) => left?.has(name)) ?? [];
+    const isSame = isMerge && before !== undefined && inserted + changed + gone === 0;
+    const fresh = await files.finish(undefined);
+    const again = touched.length === 0 ? [] : await this.#rewritten(touched, fresh.length);
+    const old = isSame ? before.files : retained(mode, before, fresh).filter((file) => !touched.includes(file));
+    const isBare = landing.kind === 'plain' && fresh.length + again.length + old.length === 0;
     // A file without rows has the columns of the folders, too.
-    const empty = landing.kind === 'plain' && stays([]).length + touched.length === 0 ? partitioning.columns : undefined;
-    const fresh = await files.finish(empty);
-    const isBare = landing.kind === 'plain' && fresh.length + stays([]).length === 0;
-    const again = touched.length === 0 ? [] : await this.#rewritten(touched, fresh.length, isBare ? partitioning.columns : undefined);
-    const added = [...fresh, ...again];
-    const old = stays(added);
+    const added = [...(isBare ? await files.finish(partitioning.columns) : fresh), ...again];
     if (mode === 'replace_partitions') await landing.checkRetained(old);
     const rows = sumOf(fresh, 'rows');
     const total = sumOf([...added, ...old], 'rows');
-    const merged = isMerge
-      ? { before: landing.before?.rows ?? 0, inserted, changed, unchanged, deleted, ...(isMarking && { marked: gone }) }
-      : undefined;
-    const run = {
-      ...{ written: rows, unchanged, changed },
-      ...(merged && {
-        merged: { before: merged.before, inserted, deleted, ...(isMarking && { marked: gone }), rewritten: sumOf(again, 'rows') },
-      }),
-    };
+    const removed = options.on_missing === 'mark' ? { deleted: 0, marked: gone } : { deleted: gone };
+    const merged = isMerge ? { before: before?.rows ?? 0, inserted, changed, unchanged, ...removed } : undefined;
+    const rewritten = sumOf(again, 'rows');
+    const run = { written: rows, unchanged, changed, ...(merged && { merged: { ...merged, rewritten } }) };
     const all = [...old, ...added.map(manifestFileOf)].sort((a, b) => (a.name < b.name ? -1 : 1));
     return {
       ...{ path: landing.path, rows, bytes: sumOf(added, 'bytes'), total, unchanged },
@@ -200,8 +178,8 @@ class BegunRun {
           partitions: partitioning.fields,
           added,
           retained: old,
-          isUnchanged: isSame && landing.before?.schema.length === this.columns.length,
-          storeKeys: keyed && ((file) => keyed.index.store(file, isMerge ? all : undefined)),
+          isUnchanged: isSame && before.schema.length === this.columns.length,
+          storeKeys: index && ((file) => index.store(file, isMerge ? all : undefined)),
           manifest: (keys) => this.#manifest(facts, run, all, keys),
         }),
       ...(landing.commit && { commit: landing.commit }),
@@ -210,36 +188,28 @@ class BegunRun {
   }
 
   /** Finds out which rows are deleted. @throws {GateError} `E_GATE_MERGE`, `E_GATE_MISSING`. */
-  async #judge(changed: number): Promise<void> {
+  async #judge(): Promise<void> {
     const { landing, options, context } = this.run;
-    const { before, at } = landing;
-    const { on_missing: onMissing, max_deleted = 0, max_changed: maxChanged } = options;
+    const { on_missing: onMissing = 'keep', max_deleted: maxDeleted = 0, max_changed: maxChanged = 1 } = options;
     const { fieldIds, sourceKey: key } = this.rewriting;
-    if (!before || !this.keyed) return;
+    const { before, at } = landing;
     const { presence } = context;
-    const isTooMuch = maxChanged !== undefined && compareShare(changed, maxChanged, before.rows) > 0n;
-    if (isTooMuch && !presence?.acceptDeletes)
+    if (!before || !this.index) return;
+    const { changed } = this.index;
+    if (compareShare(changed, maxChanged, before.rows) > 0n && !presence?.acceptDeletes)
       throw new GateError(
         'E_GATE_MERGE',
         `${at}: ${amount(changed)} of ${amountOf(before.rows, 'row')} changed, which is more than max_changed allows`,
       );
-    if (onMissing !== 'delete' && onMissing !== 'mark') return;
-    await deleteMissing(landing, before, this.keyed.index, { presence, key, options: { max_deleted }, fieldIds });
-  }
-
-  /** The files of the table before with rows that were replaced. */
-  #touched(): readonly ManifestFile[] {
-    const names = new Set(this.keyed?.index.touched);
-    return this.run.landing.before?.files.filter(({ name }) => names.has(name)) ?? [];
+    if (onMissing !== 'keep') await deleteMissing(landing, before, this.index, { presence, key, maxDeleted, fieldIds });
   }
 
   /** Writes the rows of files again that are still part of the table, those of a partition to one file, if it does not get too large. */
-  async #rewritten(touched: readonly ManifestFile[], opened: number, empty: readonly OutputColumn[] | undefined) {
-    const { partitioning, keyed } = this;
+  async #rewritten(touched: readonly ManifestFile[], opened: number) {
+    const { partitioning, index } = this;
     const { landing, engine, context } = this.run;
     const { before } = landing;
-    if (!before || !keyed) return [];
-    const { index } = keyed;
+    if (!before || !index) return [];
     const { shape } = index;
     const markAt = partitioning.inFiles.findIndex(({ field }) => field === deletedAt.field);
     const now = new Date();
@@ -251,18 +221,17 @@ class BegunRun {
     try {
       for (const folder of new Set(touched.map(folderOf))) {
         for (const file of touched.filter((each) => folderOf(each) === folder)) {
-          const staying = index.staying(file);
           await rewriting.add(file, (rows, named) => {
-            const { stay, marked } = staying.take(rows.rows, shape.vectorsOf(named, file));
+            const { stay, marked } = index.staying(file, rows.rows, shape.vectorsOf(named, file));
             if (marked.size === 0) return rows.keep(stay);
             const marks = stay.map((row) => (marked.has(row) ? now : rows.column(markAt).value(row)));
             return new Batch(stay.length, rows.keep(stay).columns.with(markAt, new FlatVector(marks)));
           });
-          staying.check();
+          index.checkLeft(file);
         }
         await rewriting.end(folder);
       }
-      return await rewriting.finish(empty);
+      return await rewriting.finish();
     } finally {
       await rewriting.discard();
     }
@@ -271,8 +240,8 @@ class BegunRun {
   #manifest(facts: RunFacts, run: Manifest['run'], all: readonly ManifestFile[], keys: FileContent | undefined): Manifest {
     const { options, context, landing } = this.run;
     const { before } = landing;
-    const { columns, partitioning, keyed } = this;
-    const { key = [], ignored = [] } = keyed?.index.shape ?? {};
+    const { columns, partitioning, index } = this;
+    const { key = [], ignored = [] } = index?.shape ?? {};
     // Rows added to a complete table, or replacing partitions of it, do not make it partial.
     const partial = facts.partial === true && (options.mode === 'replace' || !before || before.partial === true);
     return {
@@ -299,9 +268,9 @@ class BegunRun {
       run,
       files: [...all],
       schema: columns.map((column) => ({ ...column })),
-      keys: keyed &&
+      keys: index &&
         keys && {
-          ...{ columns: [...key], rows: keyed.index.rows, ...keys },
+          ...{ columns: [...key], rows: index.rows, ...keys },
           ...(ignored.length > 0 && { ignored: [...ignored] }),
           ...(options.mode === 'merge' && { located: true }),
         },

@@ -170,7 +170,7 @@ function linted({ document: { value }, issues, name, plan }: Checked): readonly 
     const entries = getIn(value, [list]);
     return Array.isArray(entries) ? entries.flatMap((entry: unknown) => Object.keys(Object(entry) as object)) : [];
   };
-  const notes = plan.sinks.flatMap(({ at, definition, config }) => definition.costs?.(config)?.map((cost) => `${at}: ${cost}`) ?? []);
+  const notes = plan.sinks.flatMap(({ at, definition, config }) => definition.costs?.(config, at) ?? []);
   return [
     {
       name: known,

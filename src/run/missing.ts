@@ -6,7 +6,7 @@ import { batchOf, KeyMap, type Page } from '../flow/index.js';
 import { isViolation, type ReadKeys, untilAborted } from '../source/index.js';
 import { keyOf, keysOf } from '../vector/index.js';
 
-interface PresenceOptions extends Pick<SourcePresence, 'fingerprint' | 'service' | 'account' | 'acceptDeletes'> {
+interface PresenceOptions extends Pick<SourcePresence, 'of' | 'acceptDeletes'> {
   readonly collection: Collection;
   readonly consistency: Consistency;
   /** Whether all of the list is read. */
@@ -33,30 +33,14 @@ export class SourceRows implements SourcePresence {
   readonly #controls: SourceKey[] = [];
   #last: SourceKey | undefined;
 
-  constructor(private readonly options: PresenceOptions) {}
+  readonly of: SourcePresence['of'];
+  readonly acceptDeletes: boolean;
+  readonly key: readonly string[];
 
-  get fingerprint(): string {
-    return this.options.fingerprint;
-  }
-
-  get service(): string {
-    return this.options.service;
-  }
-
-  get account(): string {
-    return this.options.account;
-  }
-
-  get collection(): string {
-    return this.options.collection.name;
-  }
-
-  get acceptDeletes(): boolean {
-    return this.options.acceptDeletes;
-  }
-
-  get key(): readonly string[] {
-    return this.options.collection.key;
+  constructor(private readonly options: PresenceOptions) {
+    this.of = options.of;
+    this.acceptDeletes = options.acceptDeletes;
+    this.key = options.collection.key;
   }
 
   readonly onKeys = (read: ReadKeys): void => void (this.#read = read);
@@ -89,7 +73,7 @@ export class SourceRows implements SourcePresence {
     return !served && key.includes(id) && count <= maxSingleReads;
   }
 
-  async missing(at: string, count: number, keys: readonly SourceKey[]): Promise<(key: SourceKey) => boolean> {
+  async missing(at: string, count: number, keys: readonly SourceKey[]): Promise<(place: number) => boolean> {
     const { collection, consistency } = this.options;
     const { name } = collection;
     const nobody = () => false;
@@ -116,37 +100,27 @@ export class SourceRows implements SourcePresence {
   }
 
   /** Requests keys one by one, between requests of rows that are there. */
-  async #requested(at: string, rows: string, keys: readonly SourceKey[]): Promise<(key: SourceKey) => boolean> {
+  async #requested(at: string, rows: string, keys: readonly SourceKey[]): Promise<(place: number) => boolean> {
     const controls = [...this.#controls, ...(this.#last ? [this.#last] : [])];
-    const found = new Set<string>();
     // What the service refuses to answer is not missing; a control that it refuses has failed.
-    const request = async (key: SourceKey): Promise<boolean> => {
-      const isThere = await this.#isThere(key);
-      if (isThere !== false) found.add(JSON.stringify(key));
-      return isThere === true;
-    };
-    const all = async (some: readonly SourceKey[]): Promise<boolean> => {
-      const { concurrency } = this.options;
-      let areThere = true;
-      for (let from = 0; from < some.length; from += concurrency) {
-        const answers = await Promise.all(some.slice(from, from + concurrency).map(request));
-        areThere &&= answers.every(Boolean);
-      }
-      return areThere;
-    };
+    const areControlsThere = async () => (await this.#areThere(controls)).every((isThere) => isThere === true);
+    const areThere = (await areControlsThere()) ? await this.#areThere(keys) : undefined;
     // A service that finds nothing at the moment says nothing about the rest.
-    let isRight = controls.length > 0 && (await all(controls));
-    if (isRight) {
-      await all(keys);
-      isRight = await all(controls);
-    }
-    if (!isRight) {
+    if (!areThere || !(await areControlsThere())) {
       this.#warn(`${at}: ${rows}, and single reads do not find rows that were read either, so none of them is deleted`);
       return () => false;
     }
-    const present = keys.filter((key) => found.has(JSON.stringify(key))).length;
+    const present = areThere.filter((isThere) => isThere !== false).length;
     if (present > 0) this.#warn(`${at}: ${rows}, but ${amount(present)} of them are found one by one, so they stay`);
-    return (key) => !found.has(JSON.stringify(key));
+    return (place) => areThere[place] === false;
+  }
+
+  async #areThere(keys: readonly SourceKey[]): Promise<readonly (boolean | undefined)[]> {
+    const { concurrency } = this.options;
+    const answers: (boolean | undefined)[] = [];
+    for (let from = 0; from < keys.length; from += concurrency)
+      answers.push(...(await Promise.all(keys.slice(from, from + concurrency).map((key) => this.#isThere(key)))));
+    return answers;
   }
 
   /** @returns `undefined` if the service refuses to tell. @throws {SourceError} For an outage. */

@@ -57,19 +57,25 @@ export class PipelineRead {
     this.#reader = this.source;
     this.ledger = new Ledger(run.pipeline, this.source, newConsistency(this.#mode, onDuplicateKey));
     const { fingerprint } = run.pipeline;
+    const of = { fingerprint, service: connection.baseUrl, account: accountMark(connection.auth), collection: plan.collection.name };
     const single = this.#client.reader(plan.collection, reveal);
     const warn = ({ code, message }: Warning) => {
       if (connection.strict) throw new GateError('E_GATE_STRICT', `${code}: ${message}`);
       run.warn({ code, message });
     };
     this.presence = new SourceRows({
-      ...{ fingerprint, service: connection.baseUrl, account: accountMark(connection.auth) },
-      acceptDeletes: run.options.acceptDeletes ?? false,
+      ...{ of, acceptDeletes: run.options.acceptDeletes ?? false },
       ...{ collection: plan.collection, consistency: this.ledger.consistency, isWhole: () => !this.partial },
       ...{ concurrency: this.#client.concurrency, signal: run.stop.signal, find: (id) => single.find(id), warn },
     });
     this.expectations = expect && openExpectations(expect, plan.columns());
   }
+
+  /** Moves a row to the rejects. @param columns Those of the row, where it was rejected. */
+  readonly reject = (at: string, columns: readonly Column[], row: Row, fault: Fault): void => {
+    this.presence.onReject(columns, row);
+    this.rejects.add(at, columns, row, fault);
+  };
 
   /** Whether a limit stopped the read: requests are aborted, pages that have left the source go on. */
   get partial(): boolean {
@@ -100,7 +106,7 @@ export class PipelineRead {
     const { collection } = plan;
     const onFault = (row: Row, fault: Fault) => {
       ledger.source.tally[onError === 'null' ? 'nulled' : 'rejected'] += 1;
-      if (onError !== 'null') this.#reject(collection.name, columnsOf(collection), row, fault);
+      if (onError !== 'null') this.reject(collection.name, columnsOf(collection), row, fault);
       return onError === 'null';
     };
     const faults = onError === 'fail' ? {} : { onFault };
@@ -152,7 +158,7 @@ export class PipelineRead {
       tally,
       stop: () => isFed && this.#stop$.next(Math.max(place, this.#stop$.value)),
       stopped$: this.#after(place),
-      reject: (row, fault) => this.#reject(step.at, step.input, row, fault),
+      reject: (row, fault) => this.reject(step.at, step.input, row, fault),
       rejectsStored: () => this.rejects.flush(),
       collection: plan.collection,
       collections: plan.collections,
@@ -165,11 +171,6 @@ export class PipelineRead {
       lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal),
       read: (...side) => this.#readSide(step.at, ...side),
     });
-  }
-
-  #reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void {
-    this.presence.onReject(columns, row);
-    this.rejects.add(at, columns, row, fault);
   }
 
   #after(place: number): Observable<unknown> {

@@ -138,7 +138,7 @@ class Attempt {
   }
 
   #open(): Promise<RunOutputs> {
-    const { run, claim, rejects } = this;
+    const { run, claim } = this;
     const { pipeline, options } = run;
     return openOutputs(pipeline.plan.sinks, {
       baseDir: pipeline.baseDir,
@@ -156,10 +156,7 @@ class Attempt {
       warn: run.warn,
       columns: this.#reading.ledger.fixColumns,
       presence: this.#reading.presence,
-      reject: (at, columns, row, fault) => {
-        this.#reading.presence.onReject(columns, row);
-        rejects.add(at, columns, row, fault);
-      },
+      reject: this.#reading.reject,
       events: run.events,
     });
   }

@@ -34,6 +34,9 @@ export async function parquet(options: ParquetOptions, context: Partial<SinkCont
   return openInCode(parquetSink, options, context);
 }
 
+const costOfMerge =
+  'merge writes each file with a changed row again, whole; partition by a column that does not change, or, if most rows change, replace';
+
 const sink = builtInSink({
   name: 'parquet',
   summary: 'Writes a table of typed Parquet files, and replaces the earlier one atomically.',
@@ -47,12 +50,7 @@ const sink = builtInSink({
     { path: 'lake/leads', sort_by: { columns: ['timestamp desc', 'lead_id'], scope: 'table', memory: '512MB' } },
   ],
   check: checkNamedColumns,
-  costs: ({ mode }) =>
-    mode === 'merge'
-      ? [
-          'merge writes each file with a changed row again, whole; partition by a column that does not change, or, if most rows change, replace',
-        ]
-      : [],
+  costs: ({ mode }, at) => (mode === 'merge' ? `${at}: ${costOfMerge}` : undefined),
   joins: ({ table }) => table === 'plain',
   adds: ({ mode }) => mode === 'append' || mode === 'merge',
   alone: ({ table }) => table !== 'plain',

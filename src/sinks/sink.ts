@@ -104,8 +104,8 @@ export interface SinkDefinition<N extends string = string, C = unknown> extends 
   output(config: C, place: OutputPlace): string | undefined;
   /** Returns the columns written. */
   writes(config: C, columns: readonly Column[]): readonly OutputColumn[];
-  /** Returns what a run may cost that is not obvious, as sentences. */
-  costs?(config: C): readonly string[];
+  /** Returns what a run may cost that is not obvious, as a sentence that begins with the output. */
+  costs?(config: C, at: string): string | undefined;
   /** Returns whether the output can be published together with others. */
   joins?(config: C): boolean;
   /** Returns whether rows are added to an existing output instead of replacing it. */

@@ -1,5 +1,6 @@
 import type { Value } from '../core/index.js';
-import { DictionaryVector, Utf8Vector, type Vector, viewOf } from './vectors.js';
+import { memoOf } from './memo.js';
+import { Utf8Vector, type Vector, viewOf } from './vectors.js';
 
 /** A column whose values are digested. */
 export interface DigestedColumn {
@@ -9,103 +10,69 @@ export interface DigestedColumn {
   readonly textOf?: (value: Value) => string | null;
 }
 
+/** Returns the digests of rows, two words each, from the vectors of their columns. */
+export type RowDigests = (rows: number, vectors: readonly Vector[]) => Uint32Array;
+
 /**
  * Digests rows with a secret, to find out which have changed: 64 bits, so that no change of a billion is likely to be missed, and none can
  * be crafted to be. A row's digest is the sum of those of its values that are not `null` (HalfSipHash-1-3 over the UTF-8 of a text, with a
  * key for each column), so a column that is added later, with `null`, changes nothing.
+ *
+ * @param subkey Derives four words from the secret and a name.
  */
-export class RowDigests {
-  readonly #columns: readonly ColumnDigest[];
-
-  /** @param subkey Derives four words from the secret and a name. */
-  constructor(columns: readonly DigestedColumn[], subkey: (name: string) => Uint32Array) {
-    this.#columns = columns.map(({ name, textOf }) => new ColumnDigest(subkey(name), textOf));
-  }
-
-  /** Returns two words per row. */
-  of(rows: number, vectors: readonly Vector[]): Uint32Array {
+export function rowDigests(columns: readonly DigestedColumn[], subkey: (name: string) => Uint32Array): RowDigests {
+  const digesting = columns.map(({ name, textOf }) => digestingColumn(subkey(name), textOf));
+  return (rows, vectors) => {
     const sums = new Uint32Array(2 * rows);
-    for (const [index, column] of this.#columns.entries()) {
-      const vector = vectors[index];
-      if (vector) column.addTo(sums, vector);
+    for (const [index, vector] of vectors.entries()) {
+      const digestAt = digesting[index]?.(vector);
+      for (let row = 0; digestAt && row < rows; row += 1) {
+        const digest = digestAt(row);
+        sums[2 * row] = (sums[2 * row] ?? 0) + (digest[0] ?? 0);
+        sums[2 * row + 1] = (sums[2 * row + 1] ?? 0) + (digest[1] ?? 0);
+      }
     }
     return sums;
-  }
+  };
 }
 
-class ColumnDigest {
-  /** Two words per value of a dictionary. */
-  #digests = new Uint32Array(0);
-  #values: readonly Value[] = [];
-  #known = 0;
+type Words = ArrayLike<number>;
 
-  constructor(
-    private readonly key: Uint32Array,
-    private readonly textOf: ((value: Value) => string | null) | undefined,
-  ) {}
+const nothing: Words = [0, 0];
 
-  addTo(sums: Uint32Array, vector: Vector): void {
-    const rows = sums.length / 2;
-    if (vector instanceof DictionaryVector) {
-      this.#digestAll(vector.values);
-      const { indices } = vector;
-      for (let row = 0; row < rows; row += 1) {
-        const at = 2 * (indices[row] ?? 0);
-        low = this.#digests[at] ?? 0;
-        high = this.#digests[at + 1] ?? 0;
-        addLast(sums, row);
-      }
-    } else if (vector instanceof Utf8Vector && !this.textOf) {
-      const { view } = vector;
-      for (let row = 0; row < rows; row += 1) {
-        digestBytes(this.key, view, vector.start(row), vector.end(row));
-        addLast(sums, row);
-      }
-    } else for (let row = 0; row < rows; row += 1) if (this.#digest(vector.value(row))) addLast(sums, row);
-  }
-
-  /** Digests what a dictionary, which may have grown, has more than before. */
-  #digestAll(values: readonly Value[]): void {
-    if (values !== this.#values) this.#known = 0;
-    this.#values = values;
-    if (2 * values.length > this.#digests.length) {
-      const digests = new Uint32Array(4 * values.length);
-      digests.set(this.#digests);
-      this.#digests = digests;
-    }
-    for (; this.#known < values.length; this.#known += 1) {
-      const isCounted = this.#digest(values[this.#known] ?? null);
-      this.#digests[2 * this.#known] = isCounted ? low : 0;
-      this.#digests[2 * this.#known + 1] = isCounted ? high : 0;
-    }
-  }
-
-  #digest(value: Value): boolean {
-    const text = this.textOf ? this.textOf(value) : value === null ? null : String(value);
-    if (text === null) return false;
-    if (text.length * 3 > scratch.length) {
-      scratch = Buffer.alloc(text.length * 4);
-      scratchView = viewOf(scratch);
-    }
-    digestBytes(this.key, scratchView, 0, scratch.write(text));
-    return true;
-  }
+/** Texts that arrived as bytes are digested where they are. */
+function digestingColumn(key: Uint32Array, textOf?: (value: Value) => string | null): (vector: Vector) => (row: number) => Words {
+  const memo = memoOf((value: Value): Words => {
+    const text = textOf ? textOf(value) : value === null ? null : String(value);
+    if (text === null) return nothing;
+    const [low = 0, high = 0] = digestText(key, text);
+    return [low, high];
+  });
+  return (vector) => {
+    if (textOf || !(vector instanceof Utf8Vector)) return memo(vector);
+    const { view } = vector;
+    return (row) => digestBytes(key, view, vector.start(row), vector.end(row));
+  };
 }
 
-let scratch = Buffer.alloc(4096);
-let scratchView = viewOf(scratch);
+const scratch = Buffer.alloc(4096);
+const scratchView = viewOf(scratch);
 
-/** The last digest: a pair would be an object for each value. */
-let low = 0;
-let high = 0;
-
-function addLast(sums: Uint32Array, row: number): void {
-  sums[2 * row] = (sums[2 * row] ?? 0) + low;
-  sums[2 * row + 1] = (sums[2 * row + 1] ?? 0) + high;
+function digestText(key: Uint32Array, text: string): Uint32Array {
+  if (text.length * 3 <= scratch.length) return digestBytes(key, scratchView, 0, scratch.write(text));
+  const bytes = Buffer.from(text);
+  return digestBytes(key, viewOf(bytes), 0, bytes.length);
 }
 
-/** HalfSipHash-1-3 with 64 bits (Aumasson and Bernstein, CC0), with all four words of its state keyed. */
-function digestBytes(key: Uint32Array, view: DataView, from: number, to: number): void {
+/** The last digest: a new one would be an object for each value. */
+const last = new Uint32Array(2);
+
+/**
+ * HalfSipHash-1-3 with 64 bits (Aumasson and Bernstein, CC0), with all four words of its state keyed.
+ *
+ * @returns An array that the next call changes.
+ */
+function digestBytes(key: Uint32Array, view: DataView, from: number, to: number): Uint32Array {
   let v0 = key[0] ?? 0;
   let v1 = key[1] ?? 0;
   let v2 = key[2] ?? 0;
@@ -120,7 +87,7 @@ function digestBytes(key: Uint32Array, view: DataView, from: number, to: number)
       word |= (to - from) << 24;
     } else if (step === words + 1) v2 ^= 0xee;
     else if (step === words + 4) {
-      low = v1 ^ v3;
+      last[0] = v1 ^ v3;
       v1 ^= 0xdd;
     }
     v3 ^= word;
@@ -135,5 +102,6 @@ function digestBytes(key: Uint32Array, view: DataView, from: number, to: number)
     v2 = (v2 << 16) | (v2 >>> 16);
     v0 ^= word;
   }
-  high = v1 ^ v3;
+  last[1] = v1 ^ v3;
+  return last;
 }

@@ -88,13 +88,12 @@ const runs = tableCommand(
   async ({ path, stores }, { json }, { stdout }) => {
     const { tableRuns } = await import('../../index.js');
     const all = await tableRuns(path, { stores });
-    const isMerged = all.some(({ manifest }) => manifest.run.merged);
-    const merged = isMerged ? mergeWords : [];
+    const merged = all.some(({ manifest }) => manifest.run.merged) ? mergeWords : [];
     const titles = ['run', 'state', 'finished', 'mode', 'rows', 'written', ...merged, 'files', 'bytes', 'consistency'];
     const rows = all.map(({ run, state, manifest }) => [
       ...[run, state, manifest.finished_at, manifest.compacted ? 'compact' : manifest.mode].map(printable),
       ...[manifest.rows, manifest.run.written].map(amount),
-      ...merged.map((word) => (manifest.run.merged ? amount({ marked: 0, ...manifest.run, ...manifest.run.merged }[word] ?? 0) : '')),
+      ...merged.map((word) => (manifest.run.merged ? amount(manifest.run.merged[word] ?? 0) : '')),
       ...[manifest.files.length, manifest.bytes].map(amount),
       manifest.partial ? 'partial' : manifest.consistency,
     ]);

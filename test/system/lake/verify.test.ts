@@ -122,7 +122,7 @@ describe('verifyTable', () => {
     ['books of another sink', () => ({ books: { csv: { written: 20, unchanged: 0 } } }), 'books has no entry for parquet'],
     [
       'rows before a merge that do not add up',
-      () => ({ run: { merged: { before: 3, inserted: 18, deleted: 0, rewritten: 0 } } }),
+      () => ({ run: { merged: { before: 3, inserted: 18, changed: 0, unchanged: 2, deleted: 0, rewritten: 0 } } }),
       'the merge began with 3 rows, added 18 and deleted 0, but the table has 20',
     ],
     ['an index of other rows', () => ({ keys: { rows: 7 } }), 'the key index has 7 rows, but the table has 20'],

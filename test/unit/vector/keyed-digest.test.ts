@@ -1,15 +1,16 @@
 import fc from 'fast-check';
-import { DictionaryVector, FlatVector, RowDigests, Utf8Vector, type Vector } from '../../../src/vector/index.js';
+import { DictionaryVector, FlatVector, rowDigests, Utf8Vector, type Vector } from '../../../src/vector/index.js';
 import { anyText } from '../../support/texts.js';
 
 const seeded = (seed: number) => (name: string) => Uint32Array.from([seed, name.length, name.charCodeAt(0), 7]);
 
 function digests(columns: Readonly<Record<string, Vector>>, rows: number, seed = 1): readonly string[] {
   const named = Object.entries(columns);
-  const sums = new RowDigests(
+  const digestsOf = rowDigests(
     named.map(([name]) => ({ name })),
     seeded(seed),
-  ).of(
+  );
+  const sums = digestsOf(
     rows,
     named.map(([, vector]) => vector),
   );
@@ -26,7 +27,7 @@ function asBytes(texts: readonly string[]): Utf8Vector {
   return new Utf8Vector(bytes, Int32Array.from(bounds), 0, 2, texts.length);
 }
 
-describe('RowDigests', () => {
+describe('rowDigests', () => {
   test('are the same for any kind of vector, any order of columns, and columns of nulls', () => {
     fc.assert(
       fc.property(fc.array(anyText(), { maxLength: 20 }), (given) => {
@@ -61,12 +62,12 @@ describe('RowDigests', () => {
   });
 
   test('follow a dictionary that grows, and another one', () => {
-    const of = new RowDigests([{ name: 'a' }], seeded(1));
+    const digestsOf = rowDigests([{ name: 'a' }], seeded(1));
     const values = ['x'];
-    const first = of.of(1, [new DictionaryVector(values, Uint16Array.of(0))]);
+    const first = digestsOf(1, [new DictionaryVector(values, Uint16Array.of(0))]);
     values.push('y');
-    const both = of.of(2, [new DictionaryVector(values, Uint16Array.of(1, 0))]);
-    const other = of.of(1, [new DictionaryVector(['y'], Uint16Array.of(0))]);
+    const both = digestsOf(2, [new DictionaryVector(values, Uint16Array.of(1, 0))]);
+    const other = digestsOf(1, [new DictionaryVector(['y'], Uint16Array.of(0))]);
     expect([...both.subarray(2)]).toEqual([...first]);
     expect([...both.subarray(0, 2)]).toEqual([...other]);
     expect([...first]).not.toEqual([...other]);
