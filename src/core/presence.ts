@@ -25,8 +25,8 @@ export interface SourcePresence {
    * @param at The output, for messages.
    * @param count Number of unread keys.
    * @param keys All of them, unless they are more than `maxSingleReads`.
-   * @returns Whether the key at a place of `keys` is missing; if they are more, whether all are. If that could not be found out, none is, and
-   * the user is warned.
+   * @returns Whether the key at a place of `keys` is missing; if they are more, whether all are. If that could not be found out, none is,
+   * and the user is warned.
    * @throws {GateError} `E_GATE_MISSING` if there is too little evidence.
    */
   missing(at: string, count: number, keys: readonly SourceKey[]): Promise<(place: number) => boolean>;

@@ -41,7 +41,8 @@ export class KeyIndex {
   unchanged = 0;
   /** How many rows have different content in the table: `append` counts them as unchanged, too. */
   changed = 0;
-  #deleted = 0;
+  /** Number of rows that this run deletes, or marks as deleted. */
+  deleted = 0;
   /** Rows that were marked as deleted before, and whose key this run has had. */
   #returned = 0;
   readonly #digestsOf: RowDigests;
@@ -59,12 +60,7 @@ export class KeyIndex {
   }
 
   get rows(): number {
-    return this.map.size - (this.shape.markAt < 0 ? this.#deleted : 0);
-  }
-
-  /** Number of rows that this run deletes, or marks as deleted. */
-  get deleted(): number {
-    return this.#deleted;
+    return this.map.size - (this.shape.markAt < 0 ? this.deleted : 0);
   }
 
   /** Counts the rows of the table before that were marked as deleted there. */
@@ -144,7 +140,7 @@ export class KeyIndex {
   }
 
   #delete(file: number): void {
-    this.#deleted += 1;
+    this.deleted += 1;
     this.#leave(file);
   }
 
@@ -172,8 +168,8 @@ export class KeyIndex {
   }
 
   /**
-   * Returns which rows of a file of the table before stay, and which of them are marked from now on. They are then in no file until they are
-   * found in a new one.
+   * Returns which rows of a file of the table before stay, and which of them are marked from now on. They are then in no file until they
+   * are found in a new one.
    *
    * @throws {GateError} `E_GATE_VERIFY` if the index says otherwise of a row.
    */

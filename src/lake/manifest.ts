@@ -91,7 +91,7 @@ export const manifestShape = schema((z) =>
         })
         .optional()
         .describe(
-          'Of a merge: rows before; what became of them and of those of the run; those written again, since they shared a file with others.',
+          'Of a merge: rows before; what became of them and of those of the run; those written again because of others in their files.',
         ),
     }),
     files: z.array(

@@ -51,12 +51,11 @@ export class PipelineRead {
     /** Called with each page that leaves a step, and its name. Such a read may end early, so the list is not checked. */
     private readonly observe?: (page: Page, at: string) => void,
   ) {
-    const { plan, connection, secrets, reveal, expect, onDuplicateKey } = run.pipeline;
+    const { plan, connection, secrets, reveal, expect, onDuplicateKey, fingerprint } = run.pipeline;
     this.#client = createClient({ threads: defaultFetchingThreads(), ...connection, secrets }, run.events, run.limiters);
     this.source = this.#client.reader(plan.collection, reveal);
     this.#reader = this.source;
     this.ledger = new Ledger(run.pipeline, this.source, newConsistency(this.#mode, onDuplicateKey));
-    const { fingerprint } = run.pipeline;
     const of = { fingerprint, service: connection.baseUrl, account: accountMark(connection.auth), collection: plan.collection.name };
     const single = this.#client.reader(plan.collection, reveal);
     const warn = ({ code, message }: Warning) => {
