@@ -52,7 +52,8 @@ interface Rows {
   row(index: number): string;
 }
 
-async function rendered(name: string, table: Rows): Promise<Rendered> {
+/** Renders rows, or reuses those that an earlier run rendered by that name. */
+export async function rendered(name: string, table: Rows): Promise<Rendered> {
   const body = join(cache, `${name}-${lookOf(table)}.json`);
   const found = { body, offsets: `${body}.offsets`, rows: table.count };
   const complete = await stat(found.offsets).catch(() => undefined);

@@ -5,9 +5,9 @@
  *
  * `/stats` returns the CPU time used by the process, in microseconds.
  */
-import { openSync, readFileSync, readSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { Dataset, Rendered } from './data.js';
+import type { Dataset } from './data.js';
+import { opened } from './pages.js';
 
 const data: Dataset = JSON.parse(process.argv[2] ?? '{}');
 const lists = new Map(
@@ -37,21 +37,3 @@ server.listen(0, '127.0.0.1', () => {
   if (address !== null && typeof address === 'object') process.stdout.write(`${address.port}\n`);
 });
 process.stdin.on('end', () => process.exit(0)).resume();
-
-/** Reads up to `limit` rows from an offset as a JSON array. The file is in the system's page cache, not in this process. */
-function opened({ body, offsets, rows }: Rendered): (first: number, limit: number) => Buffer {
-  const file = openSync(body, 'r');
-  const bytes = readFileSync(offsets);
-  const at = new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
-  return (first, limit) => {
-    const end = Math.min(first + limit, rows);
-    if (first >= end) return Buffer.from('[]');
-    const start = at[first] ?? 0;
-    const length = (at[end] ?? 0) - start - 1;
-    const page = Buffer.allocUnsafe(length + 2);
-    page[0] = 0x5b;
-    readSync(file, page, 1, length, start);
-    page[length + 1] = 0x5d;
-    return page;
-  };
-}
