@@ -165,8 +165,7 @@ class BegunRun {
     const total = sumOf([...added, ...old], 'rows');
     const removed = options.on_missing === 'mark' ? { deleted: 0, marked: gone } : { deleted: gone };
     const merged = isMerge ? { before: before?.rows ?? 0, inserted, changed, unchanged, ...removed } : undefined;
-    const rewritten = sumOf(again, 'rows');
-    const run = { written: rows, unchanged, changed, ...(merged && { merged: { ...merged, rewritten } }) };
+    const run = { written: rows, unchanged, changed, ...(merged && { merged: { ...merged, rewritten: sumOf(again, 'rows') } }) };
     const all = [...old, ...added.map(manifestFileOf)].sort((a, b) => (a.name < b.name ? -1 : 1));
     return {
       ...{ path: landing.path, rows, bytes: sumOf(added, 'bytes'), total, unchanged },
@@ -210,19 +209,18 @@ class BegunRun {
     const { landing, engine, context } = this.run;
     const { before } = landing;
     if (!before || !index) return [];
-    const { shape } = index;
     const markAt = partitioning.inFiles.findIndex(({ field }) => field === deletedAt.field);
     const now = new Date();
     const rewriting = new Rewriting(landing, before, partitioning, {
       ...this.rewriting,
       ...{ runId: context.runId, engine, opened, signal: context.signal },
-      written: (name, rows) => index.locate(name, rows.length, shape.vectorsOf(rows, { name })),
+      written: (name, rows) => index.locate(name, rows.length, index.shape.vectorsOf(rows, { name })),
     });
     try {
       for (const folder of new Set(touched.map(folderOf))) {
         for (const file of touched.filter((each) => folderOf(each) === folder)) {
           await rewriting.add(file, (rows, named) => {
-            const { stay, marked } = index.staying(file, rows.rows, shape.vectorsOf(named, file));
+            const { stay, marked } = index.staying(file, rows.rows, index.shape.vectorsOf(named, file));
             if (marked.size === 0) return rows.keep(stay);
             const marks = stay.map((row) => (marked.has(row) ? now : rows.column(markAt).value(row)));
             return new Batch(stay.length, rows.keep(stay).columns.with(markAt, new FlatVector(marks)));
