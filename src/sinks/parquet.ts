@@ -37,7 +37,7 @@ export async function parquet(options: ParquetOptions, context: Partial<SinkCont
 const costOfMerge =
   'merge writes each file with a changed row again, whole; partition by a column that does not change, or, if most rows change, replace';
 
-const sink = builtInSink({
+export const parquetSink = builtInSink({
   name: 'parquet',
   summary: 'Writes a table of typed Parquet files, and replaces the earlier one atomically.',
   config,
@@ -88,11 +88,6 @@ const sink = builtInSink({
     });
   },
 });
-
-export const parquetSink: typeof sink = {
-  ...sink,
-  writes: (config, columns) => [...sink.writes(config, columns), ...(config.on_missing === 'mark' ? [deletedAt] : [])],
-};
 
 async function landingOf(options: ParquetConfig, context: SinkContext): Promise<StoreRun> {
   const { table: kind } = options;

@@ -3,7 +3,7 @@ import type { Column, MergeCounts, OutputColumn, OutputOptions, Row, SourcePrese
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { EntryDefinition } from '../options/index.js';
 import type { Action, ObjectStores, PathNames } from '../store/index.js';
-import type { CatalogOptions, Published, RunLog, RunFacts, Participant } from '../lake/index.js';
+import { deletedAt, type CatalogOptions, type Published, type RunLog, type RunFacts, type Participant } from '../lake/index.js';
 
 /** What a sink receives in addition to its configuration. */
 export interface SinkContext {
@@ -121,12 +121,13 @@ export interface SinkDefinition<N extends string = string, C = unknown> extends 
 }
 
 /** Declares a sink whose options choose and name the columns. */
-export function builtInSink<const N extends string, C extends OutputOptions & { readonly columns?: readonly string[] | undefined }>(
-  definition: Omit<SinkDefinition<N, C>, 'writes'>,
-): SinkDefinition<N, C> {
-  const writes: SinkDefinition<N, C>['writes'] = ({ columns, ...options }, arriving) => {
+export function builtInSink<
+  const N extends string,
+  C extends OutputOptions & { readonly columns?: readonly string[] | undefined; readonly on_missing?: string },
+>(definition: Omit<SinkDefinition<N, C>, 'writes'>): SinkDefinition<N, C> {
+  const writes: SinkDefinition<N, C>['writes'] = ({ columns, on_missing, ...options }, arriving) => {
     const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;
-    return wanted.map((column) => outputColumn(column, options));
+    return [...wanted.map((column) => outputColumn(column, options)), ...(on_missing === 'mark' ? [deletedAt] : [])];
   };
   return { ...definition, writes };
 }
