@@ -67,7 +67,7 @@ function ours(id: string, title: string, variant: PipelineVariant): Case {
 
 const usual = /^(floor|csv|parquet|joins-parquet|joins-csv|cli|fast-csv|duckdb)$/;
 const large = /^(floor|joins-.*|fast-csv|duckdb)$/;
-const goals = /^(floor|joins-parquet|joins-csv)$/;
+const goals = /^(floor|csv|joins-parquet|joins-csv|fast-csv)$/;
 const growing = /^(floor|joins-parquet|joins-parquet-lean)$/;
 
 /** Returns the sections to measure, each size with the largest pages that the service allows and with those that its document recommends. */
@@ -127,7 +127,7 @@ export function pipelineText({ steps: names, to, consistency, spool }: PipelineV
   return JSON.stringify({
     name: 'bench',
     // A first run waits where its list ends with a full page, as every list here does: that is a time, and not work.
-    service: { base_url: baseUrl, auth: { rest_api_key: '${BENCH_KEY}' }, limit, concurrency, window: 2 * concurrency, end_wait: '1ms' },
+    service: { base_url: baseUrl, auth: { rest_api_key: '${BENCH_KEY}' }, limit, concurrency, end_wait: '1ms' },
     from: 'leads',
     ...(consistency && { consistency }),
     ...(spool && { spool }),
