@@ -29,7 +29,7 @@ export type CsvOptions = z.input<ReturnType<typeof config>>;
 /**
  * Writes rows to a CSV file: a header, then a line per row. `null` and empty texts become empty cells.
  *
- * @returns A writer that holds one page of text; the file appears with the commit.
+ * @returns A writer that holds one page of text, or some small ones up to 128 KiB; the file appears with the commit.
  * @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_PATH` if the file cannot be written.
  * @throws {LeadstreamError} `E_RUN_LOCKED` while something else writes there.
  *

@@ -15,7 +15,7 @@ export type NdjsonOptions = z.input<ReturnType<typeof config>>;
  * Writes rows to a file of newline-delimited JSON. Numbers made by steps are numbers, whole ones with all digits; the service's texts
  * become numbers only under `types: typed`. Instants are ISO 8601 in UTC, days `YYYY-MM-DD`.
  *
- * @returns A writer that holds one page of text; the file appears with the commit.
+ * @returns A writer that holds one page of text, or some small ones up to 128 KiB; the file appears with the commit.
  * @throws {SinkError} `E_SINK_CONFIG` for invalid options; `E_SINK_PATH` if the file cannot be written.
  * @throws {LeadstreamError} `E_RUN_LOCKED` while something else writes there.
  *

@@ -11,7 +11,8 @@ export type TextChunk = string | Uint8Array;
 /** Converts rows to texts, whose sequence is the output, with `head` and `tail` also if there are no rows. */
 export interface TextFormat {
   head?(): TextChunk;
-  rows(batch: Batch): TextChunk;
+  /** @param least Bytes below which the format may keep the text, until it has more rows or the tail. */
+  rows(batch: Batch, least: number): TextChunk;
   tail?(): TextChunk;
 }
 
@@ -38,7 +39,7 @@ export abstract class CellFormat implements TextFormat {
 
   protected abstract putBytes(texts: Utf8Vector, row: number): void;
 
-  rows(batch: Batch): Uint8Array {
+  rows(batch: Batch, least = 0): Uint8Array {
     const { out } = this;
     const cells = this.#cells.map(({ column, before, encode }, index) => {
       const vector = batch.column(index);
@@ -54,9 +55,16 @@ export abstract class CellFormat implements TextFormat {
       }
       out.piece(this.end);
     }
-    return out.take();
+    return out.take(least);
+  }
+
+  tail(): Uint8Array {
+    return this.out.take();
   }
 }
+
+/** Bytes that are written to a file at a time: each write costs as much as formatting some hundred rows. */
+const leastWrite = 1 << 17;
 
 /** A file, or a stream that only takes text. */
 export type TextTarget = Pick<OutputFile, 'append'> & Partial<OutputFile>;
@@ -65,8 +73,9 @@ export interface TextSink extends ProjectionOptions {
   readonly format: (columns: readonly OutputColumn[]) => TextFormat;
 }
 
-/** Creates a sink that formats a page into one text, which it holds, and writes it immediately. */
+/** Creates a sink that writes the text of a page at once to a stream, and together with those of other small pages to a file. */
 export function textSink(target: TextTarget, options: TextSink, context: SinkContext, path?: string): SinkWriter {
+  const least = target.close ? leastWrite : 0;
   let bytes = 0;
   const put = async (text: TextChunk = ''): Promise<void> => {
     if (text.length > 0) await target.append(text);
@@ -81,7 +90,7 @@ export function textSink(target: TextTarget, options: TextSink, context: SinkCon
       return {
         async write(page) {
           const batch = projection.take(page);
-          if (batch.rows > 0) await put(format.rows(batch));
+          if (batch.rows > 0) await put(format.rows(batch, least));
           rows += batch.rows;
         },
         async prepare() {

@@ -67,8 +67,9 @@ export class Utf8 {
     return true;
   }
 
-  /** Returns a copy of what was appended since the last call. */
-  take(): Uint8Array {
+  /** Returns a copy of what was appended since this last returned something; nothing for fewer bytes than `least`. */
+  take(least = 0): Uint8Array {
+    if (this.#length < least) return new Uint8Array(0);
     const copy = Buffer.allocUnsafe(this.#length);
     copy.set(this.#bytes.subarray(0, this.#length));
     this.#length = 0;

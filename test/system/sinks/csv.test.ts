@@ -1,11 +1,12 @@
 import { parseString } from 'fast-csv';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Column, Row } from '../../../src/core/index.js';
 import { csv, csvSink, type CsvOptions } from '../../../src/sinks/csv.js';
+import { pageOf } from '../../support/pages.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
 import { duckdb } from '../../support/duckdb.js';
-import { temporaryFolder } from '../../support/temporary.js';
+import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
 const two = [column('a'), column('b', 'text', { original: 'B B' })];
 
@@ -94,6 +95,23 @@ describe('csv', () => {
       await duckdb(`SELECT * FROM read_csv('${path}', all_varchar = true, header = true, quote = '"', escape = '"', delim = ',')`),
     ).toEqual(rows);
     expect(await parseString(await readFile(path, 'utf8'), { headers: true }).toArray()).toEqual(rows);
+  });
+
+  test('writes small pages together, soon, and only to a file without its final name', async () => {
+    const folder = await temporaryFolder();
+    const writer = await csv({ path: 'x.csv' }, recording(folder));
+    await writer.begin([column('a')]);
+    const sizes: number[] = [];
+    for (let number = 1; number <= 40; number += 1) {
+      await writer.write(pageOf(number, [{ a: 'x'.repeat(10_000) }]));
+      sizes.push((await stat(join(folder, '.x.csv.run-1.partial'))).size);
+    }
+    expect(new Set(sizes).size).toBe(3);
+    sizes.forEach((size, index) => expect(10_000 * (index + 1) - size).toBeLessThan(150_000));
+    expect(await filesBelow(folder)).not.toContain('x.csv');
+    expect((await writer.prepare()).bytes).toBe(4 + 40 * 10_003);
+    await writer.abort();
+    expect(await filesBelow(folder)).toEqual([]);
   });
 
   test('fails the write in code when nobody takes rejected rows', async () => {

@@ -63,6 +63,16 @@ describe('stdout', () => {
     expect(await prepared.actions(facts)).toEqual([]);
   });
 
+  test.each(['ndjson', 'csv', 'table'] as const)('shows a page as %s before the next one is there', async (format) => {
+    const stream = new PassThrough();
+    const writer = await stdout({ format }, { ...recording('.'), stdout: stream });
+    await writer.begin(columns);
+    for (const uid of ['7', '8']) {
+      await writer.write(pageOf(1, [{ uid, email: 'a@b.c' }]));
+      expect(String(stream.read())).toMatch(new RegExp(`${uid}.*a@b\\.c.*\n$`));
+    }
+  });
+
   test('waits for a slow reader', async () => {
     let release = (): void => undefined;
     const slow = new Writable({ write: (_chunk, _encoding, done) => (release = done) });

@@ -62,6 +62,7 @@ function batch(rows: readonly (readonly (string | null)[])[], width: number): Ba
 
 function output(format: TextFormat, width: number, pages: readonly (readonly (readonly (string | null)[])[])[]): Buffer {
   const pieces: TextChunk[] = [format.head?.() ?? ''];
-  for (const rows of pages) pieces.push(format.rows(batch(rows, width)));
+  for (const rows of pages) pieces.push(format.rows(batch(rows, width), 64));
+  pieces.push(format.tail?.() ?? '');
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
 }
