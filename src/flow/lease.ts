@@ -3,22 +3,26 @@ import { Observable, type MonoTypeOperatorFunction } from 'rxjs';
 import { handling, withLease, type Lease, type Page } from './page.js';
 import { failWhenDry } from './stalled.js';
 
-/** The leases that others wrap. */
-const origins = new WeakMap<Lease, Lease>();
-const kept = new WeakSet<Lease>();
+const origin = Symbol('origin');
+
+/** A lease that may wrap another one. Weak maps of all leases would cost more than the leases. */
+type TrackedLease = Lease & { readonly [origin]?: Lease };
+
+/** The leases of pages that are being handed over, and that nothing kept so far. */
+const handed = new Set<Lease>();
 
 /** Keeps a page beyond the call that delivered it, within which this must be called; the caller must then release it. */
 export function keep({ lease }: Page<unknown>): void {
-  for (let each: Lease | undefined = lease; each; each = origins.get(each)) kept.add(each);
+  if (handed.size > 0) for (let each: TrackedLease | undefined = lease; each; each = each[origin]) handed.delete(each);
 }
 
 /** Releases each page that nothing kept when `next` returns, for operators without leases, whose queues are not bounded. */
 export function handOver<T>(): MonoTypeOperatorFunction<Page<T>> {
   return handling((page, subscriber) => {
     const { lease } = page;
-    kept.delete(lease);
+    handed.add(lease);
     subscriber.next(page);
-    if (!kept.has(lease)) lease.release();
+    if (handed.delete(lease)) lease.release();
   });
 }
 
@@ -36,9 +40,8 @@ export class Drain {
       this.out -= 1;
       if (this.out === 0) for (const done of this.#waiting.splice(0)) done();
     };
-    const lease = { release };
+    const lease: TrackedLease = { release, [origin]: page.lease };
     this.out += 1;
-    origins.set(lease, page.lease);
     return withLease(page, lease);
   }
 

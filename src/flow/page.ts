@@ -59,6 +59,14 @@ export function reorder<T extends { readonly number: number }>(first: number): M
 class BatchPage<T> implements Page<T> {
   declare readonly rows: readonly T[];
   readonly #batch: RecordBatch;
+  #rows: readonly Row[] | undefined;
+  /** One getter for all pages: with one of its own, each page would have a shape of its own, which costs five times as much. */
+  static readonly #ofRows = {
+    enumerable: true,
+    get(this: BatchPage<unknown>): readonly Row[] {
+      return (this.#rows ??= this.#batch.rows());
+    },
+  };
 
   constructor(
     readonly number: number,
@@ -66,8 +74,7 @@ class BatchPage<T> implements Page<T> {
     readonly lease: Lease,
   ) {
     this.#batch = batch;
-    let rows: readonly Row[] | undefined;
-    Object.defineProperty(this, 'rows', { enumerable: true, get: () => (rows ??= batch.rows()) });
+    Object.defineProperty(this, 'rows', BatchPage.#ofRows);
   }
 
   get batch(): RecordBatch {
