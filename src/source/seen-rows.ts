@@ -105,13 +105,9 @@ export function outOfSequence(numbers: Uint32Array): number {
   return numbers.length - longest;
 }
 
-const digests = new WeakMap<RecordBatch, Uint32Array>();
-
 /** Returns a digest for every row, computed once for a batch. */
 function rowDigestsOf(batch: RecordBatch): Uint32Array {
-  const known = digests.get(batch) ?? digestsOf(batch);
-  digests.set(batch, known);
-  return known;
+  return (batch.digests ??= digestsOf(batch));
 }
 
 /** Identifies a page in a few bytes: the number of rows, and the digests of the first and last one. */

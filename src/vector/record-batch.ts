@@ -4,6 +4,8 @@ import { FlatVector, taking, type Vector } from './vectors.js';
 /** Rows as columns, in the order of a row's fields. Most texts stay untouched from the response to the file. */
 export class RecordBatch {
   static readonly empty = new RecordBatch(0, new Map());
+  /** Digests of the rows (`digestsOf`), once somebody needed them. */
+  digests: Uint32Array | undefined;
   #rows: readonly Row[] | undefined;
   /** Values of rows with dates, by row. */
   #values: readonly (readonly Value[])[] | undefined;

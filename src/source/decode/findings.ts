@@ -84,7 +84,7 @@ export class Findings {
 
   /** Names the undeclared columns of a page. Pages come in list order, but their answers in any order. */
   named(batch: RecordBatch): RecordBatch {
-    const found = [...batch.columns.keys()].flatMap((key) => this.#found.get(key) ?? []);
+    const found = this.#found.size === 0 ? [] : [...batch.columns.keys()].flatMap((key) => this.#found.get(key) ?? []);
     this.#discover(found.filter(({ column }) => column === undefined));
     this.#ofFirstPage ??= [...this.unknown.keys()];
     if (found.length === 0) return batch;
