@@ -162,30 +162,15 @@ function takeIndices(indices: Uint16Array, rows: readonly number[]): Uint16Array
   return taken;
 }
 
-/** Computes something about the dictionary values that rows use, each once, in their order, and keeps it for the latest dictionary. */
+/** Computes something about the values of a dictionary, each once, in their order, and keeps it for the latest dictionary. */
 export function perDictionary<S>(begin: () => S, add: (found: S, value: Value, index: number) => void): (vector: DictionaryVector) => S {
-  // One of maximum size per column would fill the memory of a run with many columns.
-  let seen = new Uint8Array(0);
   let known: readonly Value[] | undefined;
-  let last: Uint16Array | undefined;
+  let done = 0;
   let found = begin();
 
-  return ({ values, indices }) => {
-    if (values !== known) {
-      known = values;
-      last = undefined;
-      found = begin();
-      seen.fill(0);
-    }
-    if (indices === last) return found;
-    for (let row = 0; row < indices.length; row += 1) {
-      const index = indices[row] ?? 0;
-      if (seen[index] === 1) continue;
-      if (index >= seen.length) seen = longer(seen, Math.max(64, 2 * (index + 1)));
-      add(found, values[index] ?? null, index);
-      seen[index] = 1;
-    }
-    last = indices;
+  return ({ values }) => {
+    if (values !== known) [known, done, found] = [values, 0, begin()];
+    for (; done < values.length; done += 1) add(found, values[done] ?? null, done);
     return found;
   };
 }
