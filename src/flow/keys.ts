@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Words of an entry: three of digest, one of value. Others are apart from them. */
+/** Words of an entry: three of digest, one of value. Others follow. */
 const wordsOfEntry = 4;
 
 const fullest = 0.75;
@@ -73,16 +73,16 @@ export class KeyMap {
 
   /** Whether the words of the text opened last are some words of `from`, at `at`. */
   has(from: Uint32Array, at: number): boolean {
-    const place = (this.#slot / wordsOfEntry) * this.extra;
-    const words = this.#segment?.extras ?? none;
+    const place = this.#slot + wordsOfEntry;
+    const words = this.#segment?.slots ?? none;
     for (let word = 0; word < this.extra; word += 1) if (words[place + word] !== from[at + word]) return false;
     return true;
   }
 
   /** Sets the words of the text opened last. */
   keep(from: Uint32Array, at: number): void {
-    const place = (this.#slot / wordsOfEntry) * this.extra;
-    const words = this.#segment?.extras ?? none;
+    const place = this.#slot + wordsOfEntry;
+    const words = this.#segment?.slots ?? none;
     for (let word = 0; word < this.extra; word += 1) words[place + word] = from[at + word] ?? 0;
   }
 
@@ -90,7 +90,7 @@ export class KeyMap {
   sight(text: string, content: number, mark: number, since: number): { readonly seen: Seen; readonly before: number } {
     const seen = this.#seen(this.add(text), content);
     const before = this.#mark;
-    if (before <= since && this.#segment) this.#segment.extras[this.#slot / wordsOfEntry] = mark;
+    if (before <= since && this.#segment) this.#segment.slots[this.#slot + wordsOfEntry] = mark;
     return { seen, before };
   }
 
@@ -104,13 +104,11 @@ export class KeyMap {
     const entry = new Uint32Array(wordsOfEntry + this.extra);
     for (const segment of this.#segments) {
       if (!segment) continue;
-      const { slots, extras } = segment;
-      for (let slot = 0; slot < slots.length; slot += wordsOfEntry) {
+      const { slots } = segment;
+      for (let slot = 0; slot < slots.length; slot += entry.length) {
         if (isFree(slots, slot)) continue;
         [this.#segment, this.#slot] = [segment, slot];
-        const at = (slot / wordsOfEntry) * this.extra;
-        for (let word = 0; word < entry.length; word += 1)
-          entry[word] = (word < wordsOfEntry ? slots[slot + word] : extras[at + word - wordsOfEntry]) ?? 0;
+        for (let word = 0; word < entry.length; word += 1) entry[word] = slots[slot + word] ?? 0;
         yield entry;
       }
     }
@@ -136,7 +134,7 @@ export class KeyMap {
     const segment = this.#segments[(this.#digest[0] ?? 0) >>> 24];
     if (segment === undefined) return false;
     this.#segment = segment;
-    this.#slot = slotOf(segment.slots, this.#digest, 0);
+    this.#slot = segment.slotOf(this.#digest, 0);
     return !isFree(segment.slots, this.#slot);
   }
 
@@ -160,7 +158,7 @@ export class KeyMap {
   }
 
   get #mark(): number {
-    return this.#segment?.extras[this.#slot / wordsOfEntry] ?? 0;
+    return this.#segment?.slots[this.#slot + wordsOfEntry] ?? 0;
   }
 }
 
@@ -169,25 +167,25 @@ export class KeyMap {
 /** A hash table with linear probing. An entry whose digest is all zeros is free; a slot is the index of an entry's first word. */
 class Segment {
   slots: Uint32Array;
-  extras: Uint32Array;
   size = 0;
+  readonly #width: number;
 
   constructor(
-    room: number,
+    private room: number,
     private readonly extra: number,
   ) {
-    this.slots = new Uint32Array(room * wordsOfEntry);
-    this.extras = new Uint32Array(room * extra);
+    this.#width = wordsOfEntry + extra;
+    this.slots = new Uint32Array(room * this.#width);
   }
 
   get bytes(): number {
-    return this.slots.byteLength + this.extras.byteLength;
+    return this.slots.byteLength;
   }
 
   /** Adds a digest, unless it is there. @returns Its slot. */
   place(digest: Uint32Array): number {
-    if ((this.size + 1) * wordsOfEntry > this.slots.length * fullest) this.#grow();
-    const slot = slotOf(this.slots, digest, 0);
+    if (this.size + 1 > this.room * fullest) this.#grow();
+    const slot = this.slotOf(digest, 0);
     if (isFree(this.slots, slot)) {
       this.size += 1;
       for (let word = 0; word < digest.length; word += 1) this.slots[slot + word] = digest[word] ?? 0;
@@ -195,17 +193,30 @@ class Segment {
     return slot;
   }
 
+  /** @param from Where the digest begins. */
+  slotOf(digests: Uint32Array, from: number): number {
+    const { slots } = this;
+    const width = this.#width;
+    const a = digests[from] ?? 0;
+    const b = digests[from + 1] ?? 0;
+    const c = digests[from + 2] ?? 0;
+    for (let slot = Math.floor((b * this.room) / 0x1_0000_0000) * width; ; slot = slot + width === slots.length ? 0 : slot + width) {
+      const x = slots[slot];
+      const y = slots[slot + 1];
+      const z = slots[slot + 2];
+      if ((x === a && y === b && z === c) || (x === 0 && y === 0 && z === 0)) return slot;
+    }
+  }
+
   #grow(): void {
-    const { slots: old, extras, extra } = this;
-    const slots = new Uint32Array(Math.ceil((old.length / wordsOfEntry) * (extra > 0 ? 1.2 : 1.5)) * wordsOfEntry);
-    this.slots = slots;
-    this.extras = new Uint32Array((slots.length / wordsOfEntry) * extra);
-    for (let from = 0; from < old.length; from += wordsOfEntry) {
+    const old = this.slots;
+    const width = this.#width;
+    this.room = Math.ceil(this.room * (this.extra > 0 ? 1.2 : 1.5));
+    this.slots = new Uint32Array(this.room * width);
+    for (let from = 0; from < old.length; from += width) {
       if (isFree(old, from)) continue;
-      const slot = slotOf(slots, old, from);
-      for (let word = 0; word < wordsOfEntry; word += 1) slots[slot + word] = old[from + word] ?? 0;
-      const [at, place] = [(from / wordsOfEntry) * extra, (slot / wordsOfEntry) * extra];
-      for (let word = 0; word < extra; word += 1) this.extras[place + word] = extras[at + word] ?? 0;
+      const slot = this.slotOf(old, from);
+      for (let word = 0; word < width; word += 1) this.slots[slot + word] = old[from + word] ?? 0;
     }
   }
 }
@@ -214,23 +225,6 @@ const none = new Uint32Array(0);
 
 function isFree(slots: Uint32Array, slot: number): boolean {
   return slots[slot] === 0 && slots[slot + 1] === 0 && slots[slot + 2] === 0;
-}
-
-/** @param from Where the digest begins. */
-function slotOf(slots: Uint32Array, digests: Uint32Array, from: number): number {
-  const a = digests[from] ?? 0;
-  const b = digests[from + 1] ?? 0;
-  const c = digests[from + 2] ?? 0;
-  for (
-    let slot = Math.floor((b * (slots.length / wordsOfEntry)) / 0x1_0000_0000) * wordsOfEntry;
-    ;
-    slot = slot + wordsOfEntry === slots.length ? 0 : slot + wordsOfEntry
-  ) {
-    const x = slots[slot];
-    const y = slots[slot + 1];
-    const z = slots[slot + 2];
-    if ((x === a && y === b && z === c) || (x === 0 && y === 0 && z === 0)) return slot;
-  }
 }
 
 /**
