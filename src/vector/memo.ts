@@ -40,10 +40,10 @@ export function memoOf<R>(find: (value: Value) => R): (vector: Vector) => (row: 
   };
 }
 
-/** Caches a function's results by index for columns that share their indices, while their dictionaries stay the same. */
+/** Caches a function's results but `undefined` by index for columns that share their indices, while their dictionaries stay the same. */
 export function memoByIndex<R>(find: (values: readonly Value[]) => R): (columns: readonly DictionaryVector[]) => (row: number) => R {
   let dictionaries: readonly (readonly Value[])[] = [];
-  let known: ({ readonly found: R } | undefined)[] = [];
+  let known: (R | undefined)[] = [];
 
   return (columns) => {
     if (columns.some(({ values }, at) => values !== dictionaries[at])) {
@@ -56,9 +56,9 @@ export function memoByIndex<R>(find: (values: readonly Value[]) => R): (columns:
     return (row) => {
       const index = first?.indices[row] ?? 0;
       const earlier = found[index];
-      if (earlier !== undefined) return earlier.found;
+      if (earlier !== undefined) return earlier;
       const now = find(columns.map(({ values }) => values[index] ?? null));
-      found[index] = { found: now };
+      found[index] = now;
       return now;
     };
   };
