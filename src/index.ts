@@ -15,6 +15,7 @@ export {
   writesOver,
   type Explanation,
 } from './plan/index.js';
+export type { DatabaseTable } from './sinks/index.js';
 export {
   traceRow,
   previewPipeline,

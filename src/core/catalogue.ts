@@ -9,7 +9,7 @@ export const exitCodes = {
     meaning: 'A gate refused; nothing was published.',
     action: 'Check the data; run again when it is fixed, which reads everything again.',
   },
-  69: { meaning: 'The service could not be read.', action: 'Run again; the run resumes.' },
+  69: { meaning: 'The service could not be read, or a database not reached.', action: 'Run again; the run resumes.' },
   75: { meaning: 'Another run is writing to an output.', action: 'Run again when it has ended.' },
   76: {
     meaning: '`doctor` could not find out all that a run needs to know about the service, or found that no run can read it.',
@@ -65,6 +65,12 @@ export const catalogue = {
   E_STEP_MATCHES: entry(1, 'Choose pick: first, all, { max: field } or { min: field }.'),
   E_SINK_CONFIG: entry(78, 'Correct the options of the sink, or the arguments of writeTo.'),
   E_SINK_PATH: entry(1, 'Choose a writable path, or make this one writable.'),
+  E_SINK_DATABASE: entry(
+    69,
+    'Run again when the database can be reached; a commit without an answer is not repeated if it was applied.',
+    true,
+  ),
+  E_SINK_AUTH: entry(77, 'Correct user and password of the database.'),
   E_SINK_FOREIGN: entry(1, 'Move what is at the path, or choose another; name a table by its link.'),
   E_SINK_WRITE: entry(1, 'Check free space and permissions; run again later if a store or catalog is busy.', true),
   E_SINK_FUNCTION: entry(1, 'Check the destination of the sink; what it threw is the cause of the error.', true),

@@ -1,5 +1,6 @@
 export { prepareCompaction } from './compact.js';
 export { rollBack, rollBackAll, tableRuns, type TableRun } from './history.js';
+export { MissingRows, refuseChanged } from './missing-rows.js';
 export { manifestShape, modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
 export { partitionTerm, runDateColumn, tableKinds, type TableKind } from './partitions.js';
 export { deletedAt } from './row-shape.js';

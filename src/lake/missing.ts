@@ -1,10 +1,10 @@
-import { amount, amountOf, compareShare, GateError, maxSingleReads, SinkError } from '../core/index.js';
-import type { SourceKey, SourcePresence } from '../core/index.js';
+import type { SourcePresence } from '../core/index.js';
 import { readGroups } from '../parquet/index.js';
 import { batchFromRows } from '../vector/index.js';
 import type { FieldIds } from './format.js';
 import { type KeyIndex, namesIn } from './keys.js';
 import type { Manifest } from './manifest.js';
+import { MissingRows } from './missing-rows.js';
 import type { StoreRun } from './store-run.js';
 
 interface MissingOptions {
@@ -29,12 +29,10 @@ export async function deleteMissing(
   index: KeyIndex,
   { presence, key, maxDeleted, fieldIds }: MissingOptions,
 ): Promise<void> {
-  const { at } = landing;
-  if (!presence) throw new SinkError('E_SINK_CONFIG', `${at}: on_missing: delete needs a pipeline file, which knows what its source had`);
+  const { at, last } = landing;
   const { shape } = index;
   const columns = key.map((name) => shape.columns.findIndex((column) => column.name === name));
-  const candidates: { readonly text: string; readonly key: SourceKey }[] = [];
-  const counts = { filtered: 0, unread: 0 };
+  const missing = new MissingRows<string>(at, presence);
   const unseen = index.unseen();
   for (const file of before.files) {
     if (!unseen.has(file.name)) continue;
@@ -47,42 +45,14 @@ export async function deleteMissing(
           const text = keyAt(row) ?? '';
           if (!index.isUnseen(text, file.name)) continue;
           const source = columns.map((column) => String(vectors[column]?.value(row)));
-          const state = presence.stateOf(source);
-          if (state === 'rejected') continue;
-          index.mark(text, state === 'read' ? 'gone' : 'unread');
-          counts[state === 'read' ? 'filtered' : 'unread'] += 1;
-          if (state === 'unread' && candidates.length <= maxSingleReads) candidates.push({ text, key: source });
+          const state = missing.take(text, source);
+          if (state !== 'rejected') index.mark(text, state === 'read' ? 'gone' : 'unread');
         }
       }
     });
   }
-  const { unread, filtered } = counts;
-  const refused = (what: string, remedy = '') =>
-    new GateError('E_GATE_MERGE', `${at}: ${what}; if that is right, run once with --accept-deletes${remedy}`);
-  // Before anything is requested: a run that then deletes nothing would count as the last one.
-  if (!presence.acceptDeletes && unread + filtered > 0) {
-    const { last } = landing;
-    const { of } = presence;
-    if (last?.service !== of.service || last.account !== of.account || last.collection !== of.collection)
-      throw refused(
-        `${amountOf(unread + filtered, 'row')} of the table are missing, and the last run was of another service, account or list`,
-      );
-    const isChanged = last.fingerprint !== of.fingerprint;
-    if (isChanged && filtered > 0)
-      throw refused(`the pipeline is not the one of the last run, and its steps leave out ${amountOf(filtered, 'row')} of the table`);
-    if (isChanged && unread > 0 && !presence.requests(unread))
-      throw refused(`the pipeline is not the one of the last run, and its list lacks ${amountOf(unread, 'row')} of the table`);
-  }
-  const isMissing = await presence.missing(at, unread, unread > maxSingleReads ? [] : candidates.map((each) => each.key));
-  // Beyond what is requested one by one, either all are missing or none.
-  if (unread > maxSingleReads) index.settle(isMissing(0));
-  else candidates.forEach(({ text }, place) => index.mark(text, isMissing(place) ? 'gone' : 'stays'));
-  const { deleted } = index;
-  if (presence.acceptDeletes || deleted === 0) return;
-  const rows = before.rows - index.markedBefore();
-  if (compareShare(deleted, maxDeleted, rows) > 0n)
-    throw refused(
-      `${amount(deleted)} of ${amountOf(rows, 'row')} would be deleted, which is more than max_deleted allows`,
-      filtered > 0 || !presence.requests(unread) ? '' : ', or raise max_deleted',
-    );
+  const verdict = await missing.verdict(last);
+  if (typeof verdict === 'boolean') index.settle(verdict);
+  else for (const [text, isMissing] of verdict) index.mark(text, isMissing ? 'gone' : 'stays');
+  missing.refuseMany(index.deleted, maxDeleted, before.rows - index.markedBefore());
 }

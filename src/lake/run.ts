@@ -1,4 +1,4 @@
-import { amount, amountOf, compareShare, GateError, SinkError } from '../core/index.js';
+import { GateError, SinkError } from '../core/index.js';
 import type { OutputColumn, Refuses, SourcePresence } from '../core/index.js';
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
 import type { Action, FileContent, PartialFile } from '../store/index.js';
@@ -7,6 +7,7 @@ import { DataFiles, type DataFilesOptions } from './data-files.js';
 import { manifestFileOf } from './format.js';
 import { indexOf, type KeyedMode, type KeyIndex } from './keys.js';
 import { deleteMissing } from './missing.js';
+import { refuseChanged } from './missing-rows.js';
 import { folderOf, type Manifest, type ManifestFile, type Published, type RunFacts, sumOf } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
 import { type RewriteOptions, Rewriting } from './rewrite.js';
@@ -194,12 +195,7 @@ class BegunRun {
     const { before, at } = landing;
     const { presence } = context;
     if (!before || !this.index) return;
-    const { changed } = this.index;
-    if (compareShare(changed, maxChanged, before.rows) > 0n && !presence?.acceptDeletes)
-      throw new GateError(
-        'E_GATE_MERGE',
-        `${at}: ${amount(changed)} of ${amountOf(before.rows, 'row')} changed, which is more than max_changed allows`,
-      );
+    refuseChanged(at, { before: before.rows, changed: this.index.changed }, maxChanged, presence);
     if (onMissing !== 'keep') await deleteMissing(landing, before, this.index, { presence, key, maxDeleted, fieldIds });
   }
 

@@ -5,7 +5,7 @@ import { defined, isMap, unknownName, SpecError, type Warning } from '../core/in
 import { getIn } from '../options/index.js';
 import { viewName, type Together } from '../lake/index.js';
 import type { PathNames } from '../store/index.js';
-import { outputAt } from '../sinks/index.js';
+import { outputAt, sinks } from '../sinks/index.js';
 import { collectionOf, collectionShape, tiesOf } from '../source/index.js';
 import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape } from './plan.js';
 import { connectionIn } from './connection.js';
@@ -125,8 +125,8 @@ function partsOf(document: unknown): ChainShape & Partial<Omit<PipelineShape, 'c
 
 function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Outputs {
   return [
-    ...sinks.flatMap(({ output, index, definition: { prints, name } }) =>
-      prints || output !== undefined ? [{ path: output, place: ['to', index, name] }] : [],
+    ...sinks.flatMap(({ output, place, index, definition: { prints, name } }) =>
+      prints || (output ?? place) !== undefined ? [{ path: output ?? place, place: ['to', index, name] }] : [],
     ),
     ...(rejects?.path === undefined ? [] : [{ path: rejects.path, place: ['rejects', 'path'] }]),
   ];
@@ -178,8 +178,8 @@ export async function checkDocuments(
   const { set = {}, stateDir } = options;
   const removed = without.map((each) => ({ path: each, value: undefined }));
   const { defaults, pipelines } = parseSpecDocuments(file, text, [...overridesOf(file, set), ...removed]);
-  const references = new References([defaults, ...pipelines.map(({ value }) => value)], from);
   const definitions = await definitionsWith(options);
+  const references = new References([defaults, ...pipelines.map(({ value }) => value)], from, definitions.sinks);
   let checked = await Promise.all(pipelines.map((document) => checkDocument(document, references, definitions, lenient)));
   checked.forEach((later, index) => {
     const earlier = checked.slice(0, index);
@@ -209,7 +209,7 @@ export async function checkDocuments(
 /** Returns the collections that the documents of a file declare. The later one of a name counts. @throws {SpecError} */
 export function collectionsIn(text: string, file: string, options: LoadOptions): readonly Collection[] {
   const { defaults, pipelines } = parseSpecDocuments(file, text);
-  const references = new References([defaults, ...pipelines.map(({ value }) => value)], sourceOf(options));
+  const references = new References([defaults, ...pipelines.map(({ value }) => value)], sourceOf(options), sinks);
   const found = pipelines.flatMap((document) => {
     const issues = new IssueList(document, references.redact, false);
     const resolved = references.resolved({ collections: getIn(document.value, ['collections']) }, issues);

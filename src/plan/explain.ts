@@ -15,9 +15,9 @@ export function explainPipeline(pipeline: Pipeline) {
   const outputs = [
     ...(rejects.path === undefined ? [] : [{ path: rejects.path, alone: isRemote(rejects.path) }]),
     ...(set ? [{ path: `${set.folder}/{${set.tables.join()}}`, alone: true }] : []),
-    ...(set ? [] : plan.sinks).flatMap(({ at, output, definition, config }) => {
+    ...(set ? [] : plan.sinks).flatMap(({ at, output, place = at, definition, config }) => {
       const alone = output === undefined || isRemote(output) || (definition.alone?.(config) ?? false);
-      return definition.prints ? [] : [{ path: output ?? at, alone }];
+      return definition.prints ? [] : [{ path: output ?? place, alone }];
     }),
   ];
   const places = [...plan.steps.map(({ input }) => input), plan.columns()];

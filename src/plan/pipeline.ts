@@ -7,7 +7,7 @@ import type { ConnectOptions } from '../source/index.js';
 import type { Together } from '../lake/index.js';
 import type { PathNames } from '../store/index.js';
 import { hookNames } from './document.js';
-import { sinkCredentials, type ReferenceSource } from './references.js';
+import type { ReferenceSource } from './references.js';
 import { hookSecrets, type Hooks } from './hooks.js';
 import type { Plan } from './plan.js';
 import type { PipelineShape } from './spec.js';
@@ -87,22 +87,31 @@ export function pipelineOf(
       secretKeyOf(connection.auth).value,
       ...proxySecrets(connection.proxy),
       ...hookSecrets(hooks),
-      // Client credentials, `id:secret`, hide the secret by itself, too.
-      ...sinkCredentials(resolved).flatMap((text) => [text, text.slice(text.indexOf(':') + 1)]),
+      ...secretsOf(plan).flatMap(({ value, parts }) => [value, ...parts]),
       ...secretVariables.map((name) => env[name] ?? ''),
     ],
   };
+}
+
+function secretsOf({ sinks }: Plan): readonly { readonly value: string; readonly parts: readonly string[] }[] {
+  return sinks.flatMap(({ definition: { secrets = [] }, config }) =>
+    secrets.flatMap(({ path, parts }) => {
+      const value = getIn(config, path);
+      return typeof value === 'string' ? [{ value, parts: parts?.(value) ?? [] }] : [];
+    }),
+  );
 }
 
 /**
  * Computes the fingerprint, without credentials, webhooks, tests, and what shows that a list is complete: none of them changes which rows
  * are wanted. Custom steps and sinks count by name and version.
  */
-function fingerprintOf(resolved: unknown, { steps, sinks }: Plan): string {
+function fingerprintOf(resolved: unknown, plan: Plan): string {
+  const { steps, sinks } = plan;
   const own = [...steps, ...sinks].flatMap(({ at, definition: { version } }) => (version === undefined ? [] : [`${at} ${version}`]));
   const others: readonly string[] = ['tests', 'consistency', 'max_passes', ...hookNames];
   const document = Object.fromEntries(Object.entries(Object(resolved) as object).filter(([key]) => !others.includes(key)));
-  const credentials = sinkCredentials(resolved);
+  const credentials = secretsOf(plan).map(({ value }) => value);
   const text = JSON.stringify(document, (key, value: unknown) =>
     key === 'auth' || credentials.includes(String(value)) ? undefined : value,
   );

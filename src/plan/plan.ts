@@ -23,6 +23,8 @@ export interface PlannedSink {
   readonly config: unknown;
   /** Absolute path of the output, with placeholders for day and run id. */
   readonly output: string | undefined;
+  /** What identifies a table of a database. */
+  readonly place: string | undefined;
 }
 
 export interface Plan {
@@ -63,9 +65,14 @@ export function bindChain({ steps = [], to }: ChainShape, around: Surroundings, 
   const sinks = to.flatMap((entry, index): readonly PlannedSink[] => {
     const bound = entry && bindEntry(entry, ['to', index], definitions.sinks, around, problem);
     const output = bound?.definition.output(bound.config, { baseDir, names: unfilled(pipeline) });
-    return bound ? [{ ...bound, index, output }] : [];
+    return bound ? [{ ...bound, index, output, place: bound.definition.database?.(bound.config)?.place }] : [];
   });
-  return { steps: steps.map((entry, index) => entry && bindEntry(entry, ['steps', index], definitions.steps, around, problem)), sinks };
+  // Databases commit first: only there may the answer to a commit be lost for good.
+  const databases = sinks.filter(({ place }) => place !== undefined);
+  return {
+    steps: steps.map((entry, index) => entry && bindEntry(entry, ['steps', index], definitions.steps, around, problem)),
+    sinks: [...databases, ...sinks.filter(({ place }) => place === undefined)],
+  };
 }
 
 function bindEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createRedactor, minSecretLength, secretVariables, type Redactor } from '../core/index.js';
 import { privacyAt } from '../http/index.js';
-import { getIn } from '../options/index.js';
+import type { SecretOption, SinkDefinition } from '../sinks/index.js';
 import { hookNames, type Path } from './document.js';
 import type { IssueList } from './issues.js';
 
@@ -13,9 +13,9 @@ const parts = /^(?:file:([\s\S]+)|([A-Za-z_][A-Za-z0-9_]*)(?:(:-|:\?)([\s\S]*))?
  * The references in a file's documents: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${file:/run/secrets/key}`; `$${` is a literal
  * `${`. Inserted values are not searched for references.
  *
- * `service.auth`, a `webhook`, and token and credential of a `catalog` accept only a single reference without a default, so that no key is
- * in a file. All other places refuse credentials, in any document: what those places refer to, and the variables that hold keys. Texts are
- * not searched for values that are no keys, such as a user id, which may be a small number.
+ * `service.auth`, a `webhook`, and the secrets of sinks accept only a single reference without a default, so that no key is in a file.
+ * All other places refuse credentials, in any document: what those places refer to, and the variables that hold keys. Texts are not
+ * searched for values that are no keys, such as a user id, which may be a small number.
  */
 export class References {
   /** References to credentials: a variable by its name, a file by its absolute path. */
@@ -26,22 +26,28 @@ export class References {
   constructor(
     documents: readonly unknown[],
     readonly from: ReferenceSource,
+    private readonly sinks: Readonly<Record<string, SinkDefinition>>,
   ) {
+    const parts: string[] = [];
     const values = secretVariables.map((name) => from.env[name] ?? '');
     for (const { path, text } of documents.flatMap((document) => textsIn(document))) {
-      const found = isSecret(path) && referenceIn(text);
+      const found = this.#isSecret(path) && referenceIn(text);
       if (!found) continue;
       this.#credentials.add(`${found.kind} ${found.kind === 'file' ? resolve(from.baseDir, found.name) : found.name}`);
       const isKey = path[0] !== 'service' || privacyAt(path.slice(2)) === 'secret';
-      if (isKey) values.push((found.kind === 'file' ? from.read(found.name) : from.env[found.name]) ?? '');
+      if (!isKey) continue;
+      const value = (found.kind === 'file' ? from.read(found.name) : from.env[found.name]) ?? '';
+      values.push(value);
+      parts.push(...(this.#optionAt(path)?.parts?.(value) ?? []));
     }
     // A shorter value is not a key, and would match everywhere.
     this.#keys = values.filter((value) => value.length >= minSecretLength);
-    this.redact = createRedactor(this.#keys);
+    this.redact = createRedactor([...this.#keys, ...parts]);
   }
 
   resolved(value: unknown, issues: IssueList, path: Path = []): unknown {
-    if (typeof value === 'string') return isSecret(path) ? this.#credential(value, issues, path) : this.#ordinary(value, issues, path);
+    if (typeof value === 'string')
+      return this.#isSecret(path) ? this.#credential(value, issues, path) : this.#ordinary(value, issues, path);
     if (Array.isArray(value)) return value.map((item, index) => this.resolved(item, issues, [...path, index]));
     if (typeof value !== 'object' || value === null) return value;
     const entries = Object.entries(value).filter(([key]) => !this.#isMisplaced(key, issues, [...path, key], true));
@@ -49,7 +55,7 @@ export class References {
   }
 
   #credential(text: string, issues: IssueList, path: Path): string {
-    if (referenceIn(text)) return this.#replaced(text, issues, path);
+    if (referenceIn(text)) return (path[0] === 'to' ? this.from.sinkSecret : undefined) ?? this.#replaced(text, issues, path);
     const remedy = 'like ${NAME} or ${file:/run/secrets/key}, and never be written in the file';
     issues.referenceProblem(path, `a credential must be a reference, ${remedy}`);
     return text;
@@ -82,7 +88,7 @@ export class References {
       referenceProblem(path, `'\${${body}}' is not a reference; write ${forms}`);
       return undefined;
     }
-    if (!isSecret(path) && this.#credentials.has(`${kind} ${name}`)) {
+    if (!this.#isSecret(path) && this.#credentials.has(`${kind} ${name}`)) {
       referenceProblem(path, `the ${kind} ${name} holds a credential, which is accepted only under service.auth`);
       return undefined;
     }
@@ -95,12 +101,16 @@ export class References {
     unsetProblem(path, file === undefined ? name : `file:${file}`, message);
     return undefined;
   }
-}
 
-function isSecret(path: Path): boolean {
-  if (hookNames.some((name) => name === path[0])) return true;
-  if (path[0] === 'to') return path.at(-2) === 'catalog' && ['token', 'credential'].includes(String(path.at(-1)));
-  return path[0] === 'service' && path[1] === 'auth' && privacyAt(path.slice(2)) !== 'plain';
+  #isSecret(path: Path): boolean {
+    if (hookNames.some((name) => name === path[0]) || this.#optionAt(path)) return true;
+    return path[0] === 'service' && path[1] === 'auth' && privacyAt(path.slice(2)) !== 'plain';
+  }
+
+  #optionAt([list, , sink = '', ...option]: Path): SecretOption | undefined {
+    if (list !== 'to' || !Object.hasOwn(this.sinks, sink)) return undefined;
+    return this.sinks[sink]?.secrets?.find(({ path }) => path.join('.') === option.join('.'));
+  }
 }
 
 /** Environment variables by name. */
@@ -109,6 +119,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface ReferenceSource {
   readonly env: Environment;
   readonly baseDir: string;
+  /** Stands for all secrets of sinks. Default: what they refer to. */
+  readonly sinkSecret?: string;
   /** Returns the content of a file without its last line end; `undefined` if it is not readable. Read once, as it may be a pipe. */
   read(name: string): string | undefined;
 }
@@ -134,11 +146,6 @@ function referenceIn(text: string): { readonly kind: 'variable' | 'file'; readon
   const [, file, name] = /^\$\{(?:file:([^}]+)|([A-Za-z_][A-Za-z0-9_]*)(?::\?[^}]*)?)\}$/.exec(text) ?? [];
   if (file !== undefined) return { kind: 'file', name: file };
   return name === undefined ? undefined : { kind: 'variable', name };
-}
-
-/** Returns the credentials of a document's sinks: references, or their values once resolved. */
-export function sinkCredentials(document: unknown): readonly string[] {
-  return textsIn(getIn(document, ['to']), ['to']).flatMap(({ path, text }) => (isSecret(path) ? [text] : []));
 }
 
 function textsIn(value: unknown, path: readonly string[] = []): readonly { readonly path: readonly string[]; readonly text: string }[] {

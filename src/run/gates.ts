@@ -1,4 +1,4 @@
-import { amount, amountOf, compareShare, GateError, itemAt } from '../core/index.js';
+import { amount, amountOf, compareShare, GateError } from '../core/index.js';
 import type { Column, OutputColumn, Violation, Warning, WarningCode } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
 import { defaultReadShrink, openGates, outputGates, percent, refusedChange } from '../plan/index.js';
@@ -11,17 +11,18 @@ import type { Output } from './outputs.js';
 import type { Rejects } from './rejects.js';
 import type { GateResult, RunReport } from './report.js';
 
-/** Returns the paths of complete outputs that a run replaces or adds to, by the place of the sink. A file may be partial. */
+/** Returns the paths, or places, of complete outputs that a run replaces or adds to, by the sink. A file may be partial. */
 export async function standingOutputs(
   opened: readonly Pick<Output, 'at' | 'sink' | 'earlier'>[],
   paths: readonly string[],
   stores: ObjectStores,
 ): Promise<ReadonlyMap<string, string>> {
   const standing = new Map<string, string>();
-  const publishing = opened.filter(({ sink }) => sink.output !== undefined);
-  for (const [index, { at, earlier }] of publishing.entries()) {
-    const path = itemAt(paths, index);
-    if (earlier ? !earlier.partial : await isOccupied(path, stores)) standing.set(at, path);
+  const left = [...paths];
+  for (const { at, sink, earlier } of opened) {
+    const path = sink.output === undefined ? undefined : left.shift();
+    const isStanding = earlier ? !earlier.partial : path !== undefined && (await isOccupied(path, stores));
+    if (isStanding) standing.set(at, path ?? sink.place ?? at);
   }
   return standing;
 }

@@ -109,7 +109,7 @@ async function open(sink: PlannedSink, options: RunOutputsOptions, columns: () =
     },
     nulled: () => void (counts.nulled += 1),
   });
-  // Identifies it for later runs: its path with placeholders, or its place; `undefined` for stdout.
-  const output = sink.output ?? (definition.prints ? undefined : at);
+  // Identifies it for later runs: its path with placeholders, or its place, in the database or in the file; `undefined` for stdout.
+  const output = sink.output ?? sink.place ?? (definition.prints ? undefined : at);
   return { at, sink, writer, output, counts, earlier: writer.earlier };
 }

@@ -153,6 +153,7 @@ class Attempt {
       runLog: new RunLog(run.state.path),
       scratch: run.state.folder('scratch'),
       signal: run.stop.signal,
+      planned: pipeline.plan.columns(),
       warn: run.warn,
       columns: this.#reading.ledger.fixColumns,
       presence: this.#reading.presence,

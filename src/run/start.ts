@@ -4,7 +4,7 @@ import { RateLimiters } from '../http/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, Spools } from '../source/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { createRedactor, newRunId, reasonOf, type Warning, type WarningCode, SinkError } from '../core/index.js';
-import { attempt, lockOutputs, makePrivate, overlap, recoverCommits, refuseInTable, Stores } from '../store/index.js';
+import { attempt, lockOutputs, makePrivate, overlap, recoverCommits, refuseInTable, sha256Text, Stores } from '../store/index.js';
 import type { LoggedCommit, PathNames } from '../store/index.js';
 import { TableSets, type Participant } from '../lake/index.js';
 import { Counts } from './counts.js';
@@ -162,13 +162,14 @@ export class Run {
     return Counts.open(this.state.folder('counts'), { pipeline, run: this.runId, events: this.events }, connection, collections);
   }
 
-  /** For sinks without a path: one run of a pipeline at a time, per state folder. */
+  /** For sinks without a path: one run of a pipeline at a time, and one that writes to a place, per state folder. */
   async #withoutPath(): Promise<readonly string[]> {
     const { name, plan } = this.pipeline;
     if (!plan.sinks.some(({ definition, output }) => !definition.prints && output === undefined)) return [];
     const sinks = this.state.folder('sinks');
     await attempt('E_SINK_PATH', `cannot create ${sinks}`, () => makePrivate(sinks));
-    return [join(sinks, name)];
+    const places = plan.sinks.flatMap(({ place }) => (place === undefined ? [] : [`place-${sha256Text(place)}`]));
+    return [name, ...places].map((each) => join(sinks, each));
   }
 
   async #firstStarted(): Promise<string> {

@@ -1,15 +1,15 @@
 import type { z } from 'zod';
-import { isOnceOf, schema, shareIn, type Column, type OutputColumn } from '../core/index.js';
+import { schema, type Column, type OutputColumn } from '../core/index.js';
 import { distinct } from '../options/index.js';
+import { checkKeyed, keyedOptions, refuseUnkeyed } from './keyed.js';
 import { checkColumns, columns, naming, onError, permissions, requireArriving, outputPath, types } from './options.js';
 import type { SinkContext, SinkPlan } from './sink.js';
 import { compressions, engineNames, engines, type Encoding } from '../parquet/index.js';
 import { memory, missingDuckdb } from '../engine/index.js';
-import { catalogOptions, deletedAt, modes, partitionTerm, runDateColumn, tableKinds } from '../lake/index.js';
+import { catalogOptions, modes, partitionTerm, runDateColumn, tableKinds } from '../lake/index.js';
 import { dayTemplate, isRemote, missingSDK } from '../store/index.js';
 
 const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());
-const share = schema((z) => z.string().regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'a share is written like 5%'));
 const orders = schema((z) =>
   distinct(z.array(z.string().regex(/^\S+(?: (?:asc|desc))?$/, 'a column, or a column and desc')), (text) => orderOf(text).field),
 );
@@ -30,27 +30,7 @@ const shape = schema((z) =>
       .describe(
         'A run replaces the table or partitions, appends rows whose key is new, or merges: it also replaces rows that changed; others stay.',
       ),
-    key: distinct(z.array(z.string().min(1)).min(1))
-      .readonly()
-      .optional()
-      .describe(
-        "Columns that identify a row, for append and merge: 32 to 64 bytes of memory per row of the table. Default: the collection's key.",
-      ),
-    ignore: names()
-      .optional()
-      .describe('Columns that merge does not compare: rows that differ in these alone stay as they are; others get their new values, too.'),
-    on_missing: z
-      .enum(['keep', 'delete', 'mark'])
-      .default('keep')
-      .describe(
-        'What merge does with rows of the table that the list no longer has, or that steps leave out: keep them, or, once that is proven, ' +
-          'delete or mark them (deleted_at has the time, and is null again when the key returns).',
-      ),
-    max_deleted: share()
-      .default('5%')
-      .transform(shareIn)
-      .describe('Share of the rows of the table, without marked ones, that merge may delete or mark; more fails the run.'),
-    max_changed: share().transform(shareIn).optional().describe('Share of the rows of the table that merge may replace. Default: any.'),
+    ...keyedOptions('32 to 64 bytes of memory per row of the table'),
     partition_by: names()
       .default([])
       .describe(
@@ -133,9 +113,7 @@ export const config = schema(() =>
     if (scope !== 'table' && sortMemory !== undefined) refuse('sort_by', 'memory needs scope: table');
     if (mode === 'replace_partitions' && by.length === 0) refuse('mode', 'replace_partitions needs partition_by');
     if (!isKeyed && key) refuse('key', 'key needs mode: append or merge');
-    if (mode !== 'merge' && options.ignore) refuse('ignore', 'ignore needs mode: merge');
-    if (mode !== 'merge' && options.on_missing !== 'keep') refuse('on_missing', 'on_missing needs mode: merge');
-    key?.forEach((name) => options.ignore?.includes(name) && refuse('ignore', `${name} identifies rows, so it is compared`));
+    refuseUnkeyed(options, refuse);
     by.forEach((text, index) => {
       const { field: name } = partitionTerm(text, table);
       if (name !== dayTemplate && only && !only.includes(name))
@@ -148,7 +126,7 @@ export type ParquetConfig = z.output<ReturnType<typeof config>>;
 
 /** Checks the columns named by the options against those that arrive. */
 export function checkNamedColumns(options: ParquetConfig, arriving: readonly Column[], plan: SinkPlan): void {
-  const { columns: only, partition_by, key, mode, table } = options;
+  const { columns: only, partition_by, table } = options;
   const by = partition_by.map((text) => partitionTerm(text, table).field);
   checkColumns(only, arriving, plan);
   const chosen = arriving.filter(({ name }) => only?.includes(name) ?? true);
@@ -166,31 +144,7 @@ export function checkNamedColumns(options: ParquetConfig, arriving: readonly Col
   if (inFiles.length === 0) plan.problem(['partition_by'], 'every column is in partition_by, so none is left for the files');
   const place = ['sort_by', ...sortPlanOf(options).path];
   sortingOf(options).forEach(({ field }, index) => requireWritten(field, [...place, index], inFiles));
-  key?.forEach((name, index) => requireWritten(name, ['key', index], chosen));
-  options.ignore?.forEach((name, index) => requireWritten(name, ['ignore', index], chosen));
-  const identifies = (source: string) => chosen.some((column) => isOnceOf(source, column));
-  const missing = key ? [] : plan.key.filter((source) => !identifies(source));
-  if ((mode === 'append' || mode === 'merge') && missing.length > 0)
-    plan.problem(
-      ['mode'],
-      `${mode} needs the key ${plan.key.join(' + ')}, but ${missing.join(', ')} does not reach the sink unchanged and once per row; name other columns under key`,
-    );
-  if (options.on_missing === 'keep') return;
-  if (options.on_missing === 'mark' && chosen.some(({ name, original }) => [name, original].includes(deletedAt.name)))
-    plan.problem(['on_missing'], `mark adds the column ${deletedAt.name}, but a column of that name already exists; rename it`);
-  if (plan.apart !== undefined)
-    plan.problem(
-      ['on_missing'],
-      `rows are deleted by the key of the list, and behind ${plan.apart} rows are not those of the list; use keep`,
-    );
-  const columnsOfKey = plan.key.flatMap((source) => chosen.find((column) => isOnceOf(source, column)) ?? []);
-  const isKey = columnsOfKey.length === plan.key.length && (key?.length ?? plan.key.length) === plan.key.length;
-  const isUnchanged = columnsOfKey.every(({ name, type }) => type === 'text' && key?.includes(name) !== false);
-  if (plan.key.length === 0 || !isKey || !isUnchanged)
-    plan.problem(
-      ['on_missing'],
-      `rows are deleted by the key of the list, ${plan.key.join(' + ')}, which must be the key of the table, as texts and unchanged`,
-    );
+  checkKeyed(options, arriving, plan);
 }
 
 /** Returns how files with these columns are encoded. */

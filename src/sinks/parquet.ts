@@ -1,9 +1,10 @@
 import type { z } from 'zod';
-import { isOnceOf, SinkError, type Column, stoppedBy, type OutputColumn } from '../core/index.js';
+import { SinkError, stoppedBy, type OutputColumn } from '../core/index.js';
 import { deletedAt, RestCatalog, OpenedRun, runDateColumn, sharedFormat, storeTable, StoreRun, linkedTable } from '../lake/index.js';
 import { dayTemplate, isRemote } from '../store/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
+import { keyFields } from './keyed.js';
 import { outputAt, outputPlaceOf } from './options.js';
 import { PhasedWriter, builtInSink, type SinkContext, type SinkWriter } from './sink.js';
 import { project } from './projection.js';
@@ -55,6 +56,11 @@ export const parquetSink = builtInSink({
   adds: ({ mode }) => mode === 'append' || mode === 'merge',
   alone: ({ table }) => table !== 'plain',
   catalog: ({ catalog }) => catalog,
+  secrets: [
+    { path: ['catalog', 'token'] },
+    // Client credentials are `id:secret`.
+    { path: ['catalog', 'credential'], parts: (value) => [value.slice(value.indexOf(':') + 1)] },
+  ],
   folders: ({ partition_by: by, table }) => (table === 'iceberg' ? [] : by.map((name) => (name === dayTemplate ? runDateColumn : name))),
   output: ({ path }, place) => (path === undefined ? undefined : outputAt(path, place)),
   async open(options, context) {
@@ -107,19 +113,6 @@ async function landingOf(options: ParquetConfig, context: SinkContext): Promise<
   const isLinked = kind === 'plain' && !context.participant && !isRemote(path);
   const table = isLinked ? linkedTable(path) : storeTable(objects, kind, catalog, context.participant);
   return StoreRun.open(table, options, context, context.scratch ?? scratchFolder());
-}
-
-/** Returns the fields that identify a row. @throws {SinkError} `E_SINK_KEY` if one does not reach the sink. */
-function keyFields(columns: readonly Column[], options: ParquetConfig, { at, key, presence }: SinkContext): readonly string[] {
-  const sources = options.on_missing === 'keep' ? undefined : presence?.key;
-  const wanted = options.key?.length ?? key.length;
-  // In the order of the collection's key, which missing rows are looked up by.
-  const fields =
-    (sources ? undefined : options.key) ??
-    (sources ?? key).flatMap((source) => columns.find((column) => isOnceOf(source, column))?.name ?? []);
-  const written = columns.filter(({ name }) => options.columns?.includes(name) ?? true).map(({ name }) => name);
-  if (fields.length > 0 && fields.length >= wanted && fields.every((field) => written.includes(field))) return fields;
-  throw new SinkError('E_SINK_KEY', `${at}: ${options.mode} needs columns that identify a row; name them under key`);
 }
 
 /** Sorts all rows of a table once they have arrived. Beyond `sort_by.memory` they are in a private folder. */

@@ -27,6 +27,8 @@ export interface SinkContext {
   readonly presence?: SourcePresence | undefined;
   /** Where the run logs manifests. Default: nowhere. */
   readonly runLog?: RunLog | undefined;
+  /** The columns that are known before anything is read. Default: none are. */
+  readonly planned?: readonly Column[] | undefined;
   /** Private folder for data beyond memory. Default: one in the system's temporary folder. */
   readonly scratch?: string | undefined;
   /** Stops long work after the last row. Given `stores` need it, too. */
@@ -95,6 +97,26 @@ export interface OutputPlace {
   readonly names: PathNames;
 }
 
+/** An option that holds a secret: a file may only refer to it, and it is never shown. */
+export interface SecretOption {
+  readonly path: readonly string[];
+  /** Returns the parts of its value that are secret by themselves, like the password in a URL. */
+  parts?(value: string): readonly string[];
+}
+
+/** A table of a database. It has no path. */
+export interface DatabaseTable {
+  /** What identifies it, without secrets. */
+  readonly place: string;
+  /** Looks whether a run can write these columns. @returns What was found, as a sentence. @throws {SinkError} For what does not fit. */
+  inspect(columns: readonly Column[], key: readonly string[]): Promise<string>;
+  /** Returns its runs, the newest first, and its number of rows. */
+  runs(): Promise<{ readonly runs: readonly LedgerRun[]; readonly rows: number }>;
+}
+
+/** A run that committed to a table of a database, what it did to its rows, and how many it left. The time is ISO 8601 in UTC. */
+export type LedgerRun = MergeCounts & Readonly<Record<'run' | 'pipeline' | 'mode' | 'committed_at', string>> & { readonly total: number };
+
 export interface SinkDefinition<N extends string = string, C = unknown> extends EntryDefinition<N, C> {
   /** Reports what does not fit the arriving columns. The path of a problem starts at the sink's own value. */
   check?(config: C, columns: readonly Column[], plan: SinkPlan): void;
@@ -102,6 +124,8 @@ export interface SinkDefinition<N extends string = string, C = unknown> extends 
   readonly prints?: boolean;
   /** Returns the absolute path that this sink publishes; `undefined` if it publishes elsewhere, or prints. */
   output(config: C, place: OutputPlace): string | undefined;
+  /** Returns the table of a database that is written; `undefined` if its database is not known. */
+  database?(config: C): DatabaseTable | undefined;
   /** Returns the columns written. */
   writes(config: C, columns: readonly Column[]): readonly OutputColumn[];
   /** Returns what a run may cost that is not obvious, as a sentence that begins with the output. */
@@ -112,6 +136,7 @@ export interface SinkDefinition<N extends string = string, C = unknown> extends 
   adds?(config: C): boolean;
   /** Returns whether an output on this machine commits by itself, as all others do. */
   alone?(config: C): boolean;
+  readonly secrets?: readonly SecretOption[];
   /** Returns how to reach the catalog that chooses the table's place. */
   catalog?(config: C): CatalogOptions | undefined;
   /** Returns the columns that are in folder names instead of files. */
@@ -120,16 +145,21 @@ export interface SinkDefinition<N extends string = string, C = unknown> extends 
   open(config: C, context: SinkContext): Promise<SinkWriter>;
 }
 
+interface ColumnOptions extends OutputOptions {
+  readonly columns?: readonly string[] | undefined;
+  readonly on_missing?: string | undefined;
+}
+
 /** Declares a sink whose options choose and name the columns. */
-export function builtInSink<
-  const N extends string,
-  C extends OutputOptions & { readonly columns?: readonly string[] | undefined; readonly on_missing?: string },
->(definition: Omit<SinkDefinition<N, C>, 'writes'>): SinkDefinition<N, C> {
-  const writes: SinkDefinition<N, C>['writes'] = ({ columns, on_missing, ...options }, arriving) => {
-    const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;
-    return [...wanted.map((column) => outputColumn(column, options)), ...(on_missing === 'mark' ? [deletedAt] : [])];
-  };
-  return { ...definition, writes };
+export function builtInSink<const N extends string, C extends ColumnOptions>(
+  definition: Omit<SinkDefinition<N, C>, 'writes'>,
+): SinkDefinition<N, C> {
+  return { ...definition, writes: writtenColumns };
+}
+
+export function writtenColumns({ columns, on_missing, ...options }: ColumnOptions, arriving: readonly Column[]): readonly OutputColumn[] {
+  const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;
+  return [...wanted.map((column) => outputColumn(column, options)), ...(on_missing === 'mark' ? [deletedAt] : [])];
 }
 
 /** An output before its columns are known. */

@@ -15,6 +15,7 @@ test.each(pages)('every pipeline in %s runs', async (page) => {
     DONE_URL: from.url,
     ALERT_URL: from.url,
     CATALOG_CREDENTIAL: 'id:secret',
+    DATABASE_URL: 'postgres://localhost/crm',
   };
   await mkdir('out', { recursive: true });
   // In the repository, where a module finds leadstream by its name.
@@ -29,7 +30,7 @@ test.each(pages)('every pipeline in %s runs', async (page) => {
       await writeFile(join(cwd, file), completed(text.includes('in_euro') ? `${declared}${text}` : text));
       // Nobody serves these orders, and nobody has the database or the bucket.
       const checked = declared === undefined ? ['validate', '--strict'] : ['validate', '--strict', '--plugin', './mine.mjs'];
-      const command = declared === undefined && !/s3:|catalog:/.test(text) ? ['run'] : checked;
+      const command = declared === undefined && !/s3:|catalog:|postgres:/.test(text) ? ['run'] : checked;
       const result = await cli([...command, file, '--log-level', 'error'], { cwd, env });
       expect({ text, ...result }).toMatchObject({ text, code: 0, stderr: '' });
       if (text.includes('tests:')) expect(await cli(['test', file], { cwd })).toMatchObject({ code: 0 });

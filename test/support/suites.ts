@@ -20,7 +20,7 @@ export const rooms: Readonly<Record<string, RegExp>> = {
   'heavy-lake-o': /^heavy\/lake\/o/,
   'heavy-lake-p-r': /^heavy\/lake\/[p-r]/,
   'heavy-lake-s-z': /^heavy\/lake\/[s-z]/,
-  'heavy-processes': /^heavy\/(cli|pipeline|source|store)\//,
+  'heavy-processes': /^heavy\/(cli|pipeline|sinks|source|store)\//,
 };
 
 /**

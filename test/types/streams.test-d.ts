@@ -23,6 +23,7 @@ import {
   mapRows,
   ndjson,
   parquet,
+  postgres,
   rename,
   runPipeline,
   select,
@@ -138,6 +139,11 @@ leads$.pipe(mapAsync(async (page) => page.rows));
 
 // sinks
 expectTypeOf(parquet({ path: 'lake/leads', threads: 0 })).resolves.toEqualTypeOf<SinkWriter>();
+expectTypeOf(postgres({ url: 'postgres://localhost/crm', table: 'leads', mode: 'append' })).resolves.toEqualTypeOf<SinkWriter>();
+// @ts-expect-error There is no such mode.
+void postgres({ url: 'postgres://localhost/crm', table: 'leads', mode: 'upsert' });
+// @ts-expect-error A table has a name.
+void postgres({ url: 'postgres://localhost/crm' });
 expectTypeOf(stdout()).resolves.toEqualTypeOf<SinkWriter>();
 // @ts-expect-error There is no such table.
 void parquet({ path: 'lake/leads', table: 'hudi' });

@@ -7,6 +7,7 @@ import {
   type DeclaredType,
   defined,
   GateError,
+  itemAt,
   jsonOf,
   LeadstreamError,
   mergeWords,
@@ -31,20 +32,28 @@ const stateOption = {
 
 type TableOptions = OptionsIn<ReturnType<typeof tableOptions>>;
 
-/** Makes a command for the table of its argument. @param whole Whether tables published together count as one. */
+/**
+ * Makes a command for the table of its argument.
+ *
+ * @param whole Whether tables published together count as one.
+ * @param databases Whether the table may be one of a database, which only a pipeline file names.
+ */
 function tableCommand<T extends TableOptions>(
   name: string,
   summary: string,
   options: (yargs: Argv<TableOptions>) => Argv<T>,
   work: (table: Awaited<ReturnType<typeof tableOf>>, arguments_: ArgumentsCamelCase<T>, context: CommandContext) => Promise<void>,
-  whole = false,
+  { whole = false, databases = false } = {},
 ): Command {
   return command(
     `${name} <dir>`,
     summary,
     (yargs) => options(tableOptions(yargs)),
     async (arguments_, context) => {
-      await work(await tableOf(arguments_, context, whole), arguments_, context);
+      const table = await tableOf(arguments_, context, whole);
+      if (table.database && !databases)
+        throw new LeadstreamError('E_USAGE', `${table.path}: ${name} is for files; a database keeps neither files nor earlier rows`);
+      await work(table, arguments_, context);
       return 0;
     },
   );
@@ -60,16 +69,18 @@ async function tableOf({ dir, endpoint }: TableOptions, { console, cwd, env, sig
   const pipelines = isFile ? await loadPipelines(dir, { env, cwd }) : [];
   const found = pipelines.flatMap(({ plan, secrets, store, together }) => {
     console.hide(secrets);
-    return plan.sinks.flatMap(({ definition: { name, catalog: access }, config, output = '' }) => {
-      const catalog = access?.(config);
-      return name === 'parquet' ? [{ path: (whole && together?.folder) || (catalog?.name ?? output), store, catalog }] : [];
+    return plan.sinks.flatMap(({ definition: { name, catalog: access, database: tableIn }, config, output = '' }) => {
+      const [catalog, database] = [access?.(config), tableIn?.(config)];
+      const path = database?.place ?? ((whole && together?.folder) || (catalog?.name ?? output));
+      return name === 'parquet' || database ? [{ path, store, catalog, database }] : [];
     });
   });
   const names = [...new Set(found.map(({ path }) => path))].join(', ');
-  const [{ path, store, catalog } = { path: dir }] = found;
+  const [{ path, store, catalog, database } = { path: dir }] = found;
   if (isFile && names !== path)
     throw new LeadstreamError('E_USAGE', `${dir} does not write exactly one table; name it: ${names || 'none'}`);
   const stores = new Stores({ ...store, ...defined({ endpoint }) }, signal);
+  if (database) return { path, stores, database };
   if (catalog === undefined) return { path: fixedPlace(path, 'DIR', cwd), stores };
   const { uri, token = '', credential = '' } = catalog;
   Object.assign(process.env, { LEADSTREAM_CATALOG_URI: uri, LEADSTREAM_CATALOG_TOKEN: token, LEADSTREAM_CATALOG_CREDENTIAL: credential });
@@ -85,7 +96,18 @@ const runs = tableCommand(
     yargs
       .option('json', { ...toggle, describe: 'One JSON object per run, with its whole manifest' })
       .example('$0 runs lake/leads', 'the published run, and those that are kept'),
-  async ({ path, stores }, { json }, { stdout }) => {
+  async ({ path, stores, database }, { json }, { stdout }) => {
+    const print = async (all: readonly object[], titles: readonly string[], rows: readonly (readonly string[])[]) =>
+      printTo(stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable([titles, ...rows]));
+    if (database) {
+      const ledger = (await database.runs()).runs;
+      const counts = ['total', ...mergeWords] as const;
+      const shown = ledger.map((run) => [
+        ...[run.run, run.committed_at, run.mode].map(printable),
+        ...counts.map((word) => amount(run[word] ?? 0)),
+      ]);
+      return print(ledger, ['run', 'finished', 'mode', 'rows', ...mergeWords], shown);
+    }
     const { tableRuns } = await import('../../index.js');
     const all = await tableRuns(path, { stores });
     const merged = all.some(({ manifest }) => manifest.run.merged) ? mergeWords : [];
@@ -97,8 +119,9 @@ const runs = tableCommand(
       ...[manifest.files.length, manifest.bytes].map(amount),
       manifest.partial ? 'partial' : manifest.consistency,
     ]);
-    await printTo(stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable([titles, ...rows]));
+    return print(all, titles, rows);
   },
+  { databases: true },
 );
 
 const files = tableCommand(
@@ -197,7 +220,7 @@ const rollback = tableCommand(
     const before = done.from === undefined ? '' : `; run ${done.from} is kept`;
     console.log('info', `${dir}: run ${done.to} is ${isAccepted ? 'accepted as the current one' : `published again${before}`}`);
   },
-  true,
+  { whole: true },
 );
 
 function unlogged(dir: string, run: string, stateDir: string): string {
@@ -230,7 +253,14 @@ const verify = tableCommand(
       })
       .example('$0 verify lake/leads', 'exits with 65 if anything differs')
       .example('$0 verify backup/leads --manifest backup/leads.manifest.json', 'a copy'),
-  async ({ path, stores }, { dir, manifest, stateDir: given, run: wanted }, { console, cwd }) => {
+  async ({ path, stores, database }, { dir, manifest, stateDir: given, run: wanted }, { console, cwd }) => {
+    if (database) {
+      const { runs: ledger, rows: found } = await database.runs();
+      const { run: last, total } = itemAt(ledger, 0);
+      if (found !== total)
+        throw new GateError('E_GATE_VERIFY', `${path}: run ${last} left ${amountOf(total, 'row')}, and there are ${amount(found)}`);
+      return console.log('info', `${path}: there are ${amountOf(found, 'row')}, as run ${last} left; only their number is known`);
+    }
     const { verifyTable } = await import('../../index.js');
     const stateDir = given ?? '.leadstream';
     const { run, files, rows, bytes, differences, evidence, movedFrom } = await verifyTable(path, {
@@ -249,8 +279,9 @@ const verify = tableCommand(
     const counts = `${amountOf(rows, 'row')}, ${amountOf(files, 'file')}, ${amountOf(bytes, 'byte')}`;
     const checked = evidence === 'none' ? 'could not be checked, because no log of runs has it' : 'is the one that the run wrote (SHA-256)';
     const where = movedFrom === undefined ? '' : `, where the table is ${movedFrom}`;
-    console.log('info', `${dir}: run ${run} matches its manifest: ${counts}; the manifest ${checked}${where}`);
+    return console.log('info', `${dir}: run ${run} matches its manifest: ${counts}; the manifest ${checked}${where}`);
   },
+  { databases: true },
 );
 
 export const tableCommands: readonly Command[] = [verify, rollback, compact, runs, files];

@@ -1,0 +1,99 @@
+import {
+  amount,
+  amountOf,
+  compareShare,
+  GateError,
+  maxSingleReads,
+  type MergeCounts,
+  SinkError,
+  type SourceKey,
+  type SourcePresence,
+} from '../core/index.js';
+
+/** What the last run of an output was of, as far as it said that. */
+type LastRun = { readonly [K in keyof SourcePresence['of']]?: string | undefined };
+
+/**
+ * The rows of an output that a run did not write, and which of them it deletes: those that a step left out, and those whose keys the
+ * source is proven not to have any more. Memory: `maxSingleReads` rows.
+ *
+ * @typeParam T What identifies a row of the output.
+ */
+export class MissingRows<T> {
+  readonly #presence: SourcePresence;
+  readonly #candidates: { readonly row: T; readonly key: SourceKey }[] = [];
+  #filtered = 0;
+  #unread = 0;
+
+  /** @param presence Unknown to programs. */
+  constructor(
+    private readonly at: string,
+    presence: SourcePresence | undefined,
+  ) {
+    if (!presence) throw new SinkError('E_SINK_CONFIG', `${at}: on_missing: delete needs a pipeline file, which knows what its source had`);
+    this.#presence = presence;
+  }
+
+  /** @returns `read` if the row is deleted, `unread` if the verdict decides on it. A rejected row stays. */
+  take(row: T, key: SourceKey): ReturnType<SourcePresence['stateOf']> {
+    const state = this.#presence.stateOf(key);
+    if (state === 'read') this.#filtered += 1;
+    if (state === 'unread') this.#unread += 1;
+    if (state === 'unread' && this.#candidates.length <= maxSingleReads) this.#candidates.push({ row, key });
+    return state;
+  }
+
+  /**
+   * Finds out which of the unread rows are missing.
+   *
+   * @returns Whether each is, of as many as are requested one by one; of more, whether all of them are, or none.
+   * @throws {GateError} `E_GATE_MISSING` for too little evidence, `E_GATE_MERGE` if this run and the last one differ.
+   */
+  async verdict(last: LastRun | undefined): Promise<boolean | ReadonlyMap<T, boolean>> {
+    const presence = this.#presence;
+    const [unread, filtered] = [this.#unread, this.#filtered];
+    // Before anything is requested: a run that then deletes nothing would count as the last one.
+    if (!presence.acceptDeletes && unread + filtered > 0) {
+      const { of } = presence;
+      if (last?.service !== of.service || last.account !== of.account || last.collection !== of.collection)
+        throw this.#refused(
+          `${amountOf(unread + filtered, 'row')} of the table are missing, and the last run was of another service, account or list`,
+        );
+      const isChanged = last.fingerprint !== of.fingerprint;
+      if (isChanged && filtered > 0)
+        throw this.#refused(
+          `the pipeline is not the one of the last run, and its steps leave out ${amountOf(filtered, 'row')} of the table`,
+        );
+      if (isChanged && unread > 0 && !presence.requests(unread))
+        throw this.#refused(`the pipeline is not the one of the last run, and its list lacks ${amountOf(unread, 'row')} of the table`);
+    }
+    const isMany = unread > maxSingleReads;
+    const isMissing = await presence.missing(this.at, unread, isMany ? [] : this.#candidates.map(({ key }) => key));
+    return isMany ? isMissing(0) : new Map(this.#candidates.map(({ row }, place) => [row, isMissing(place)]));
+  }
+
+  /** @param rows Those of the output before, without marked ones. @throws {GateError} `E_GATE_MERGE` */
+  refuseMany(deleted: number, most: number, rows: number): void {
+    if (this.#presence.acceptDeletes || deleted === 0 || compareShare(deleted, most, rows) <= 0n) return;
+    throw this.#refused(
+      `${amount(deleted)} of ${amountOf(rows, 'row')} would be deleted, which is more than max_deleted allows`,
+      this.#filtered > 0 || !this.#presence.requests(this.#unread) ? '' : ', or raise max_deleted',
+    );
+  }
+
+  #refused(what: string, remedy = ''): GateError {
+    return new GateError('E_GATE_MERGE', `${this.at}: ${what}; if that is right, run once with --accept-deletes${remedy}`);
+  }
+}
+
+/** @throws {GateError} `E_GATE_MERGE` for more changed rows than a merge may change. */
+export function refuseChanged(
+  at: string,
+  { before, changed }: Pick<MergeCounts, 'before' | 'changed'>,
+  most: number,
+  presence: SourcePresence | undefined,
+): void {
+  if (presence?.acceptDeletes || compareShare(changed, most, before) <= 0n) return;
+  const rows = `${amount(changed)} of ${amountOf(before, 'row')} changed`;
+  throw new GateError('E_GATE_MERGE', `${at}: ${rows}, which is more than max_changed allows`);
+}

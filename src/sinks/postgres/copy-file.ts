@@ -1,0 +1,62 @@
+import type { OutputColumn, Value } from '../../core/index.js';
+import { attempt, ScratchFile } from '../../store/index.js';
+import { pieceOf, plainBytes, type Utf8Vector } from '../../vector/index.js';
+import { CellFormat } from '../text.js';
+
+/** Writes rows as the text of COPY. */
+export class CopyFormat extends CellFormat {
+  constructor(outputs: readonly OutputColumn[]) {
+    super(outputs, (_, index) => pieceOf(index === 0 ? '' : '\t'), pieceOf('\n'));
+  }
+
+  protected override textOf(value: Value, { type }: OutputColumn): string {
+    if (value === null) return '\\N';
+    return value instanceof Date ? this.instant(value, type) : escaped(String(value));
+  }
+
+  protected override put(value: Value, column: OutputColumn): void {
+    const text = this.textOf(value, column);
+    // Faster for short texts of ASCII, as most are.
+    if (!this.out.plain(text, anything)) this.out.text(text);
+  }
+
+  protected override putBytes(texts: Utf8Vector, row: number): void {
+    if (!this.out.bytes(texts, row, plain)) this.out.text(escaped(texts.value(row)));
+  }
+}
+
+const plain = plainBytes(/[\0-\x1f\\]/, true);
+const anything = plainBytes(/(?!)/, true);
+const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+export function escaped(text: string): string {
+  return text.replaceAll(/[\\\n\r\t]/g, (character) => escapes[character] ?? character);
+}
+
+/** The rows of a run, on this machine, for as many transactions as their commit takes. */
+export class CopyFile {
+  rows = 0;
+  bytes = 0;
+
+  private constructor(private readonly file: ScratchFile) {}
+
+  static async open(folder: string): Promise<CopyFile> {
+    return new CopyFile(await attempt('E_SINK_PATH', `cannot write in ${folder}`, () => ScratchFile.open(folder)));
+  }
+
+  async append(text: Uint8Array, rows: number): Promise<void> {
+    await attempt('E_SINK_WRITE', 'cannot keep the rows of this run on this machine', () => this.file.append(text));
+    this.bytes += text.length;
+    this.rows += rows;
+  }
+
+  *chunks(): Iterable<Uint8Array> {
+    for (let at = 0; at < this.bytes; at += chunkBytes) yield* this.file.readAll([{ at, length: Math.min(chunkBytes, this.bytes - at) }]);
+  }
+
+  close(): Promise<void> {
+    return this.file.close();
+  }
+}
+
+const chunkBytes = 1 << 18;

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import { byName, mergeWords, type MergeCounts, type OutputColumn, schema, zod } from '../../core/index.js';
+import { manifestShape, type Published, type RunFacts } from '../../lake/index.js';
+import type { Session } from './connection.js';
+import type { Change, Target } from './sql.js';
+
+const countNames = ['before', ...mergeWords] as const;
+const texts = ['run', 'pipeline', 'mode'] as const;
+
+const row = schema((z) => {
+  const { schema: columns, undeclared, reads, partial, fingerprint, service, account, collection } = manifestShape().shape;
+  return z.object({
+    ...byName(texts, () => z.string()),
+    committed_at: z.string(),
+    ...byName([...countNames, 'total'] as const, () => zod().coerce.number()),
+    // `own`: whether runs wrote all rows of the table.
+    facts: z.object({ columns, undeclared, reads, partial, fingerprint, service, account, collection, own: z.boolean() }),
+  });
+});
+
+/** A run that committed. */
+export type Recorded = z.output<ReturnType<typeof row>>;
+
+/** Rows are only added. The number, given under the lock of the table, is their order. */
+export function ledgerSql({ ledger }: Target): string {
+  const number = 'number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY';
+  const named = ['table_name', ...texts].map((name) => `${name} text NOT NULL`);
+  const counts = countNames.map((name) => `${name} bigint NOT NULL`);
+  const total = 'total bigint GENERATED ALWAYS AS (before + inserted - deleted) STORED';
+  const others = ['committed_at timestamptz NOT NULL DEFAULT now()', 'facts json NOT NULL', 'UNIQUE (table_name, run)'];
+  return `CREATE TABLE IF NOT EXISTS ${ledger} (${[number, ...named, ...counts, total, ...others].join(', ')})`;
+}
+
+/** @returns The runs of a table, the newest first. */
+export async function ledgerRuns(session: Session, { ledger, table }: Target, most?: number): Promise<readonly Recorded[]> {
+  const committed = `to_char(committed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS committed_at`;
+  const names = [...texts, ...countNames, 'total', 'facts', committed].join(', ');
+  const sql = `SELECT ${names} FROM ${ledger} WHERE table_name = $1 ORDER BY number DESC LIMIT $2`;
+  const { rows } = await session.query(sql, [table, most ?? null]);
+  return rows.map((each) => row().parse(each));
+}
+
+export async function isCommitted(session: Session, { ledger, table }: Target, run: string): Promise<boolean> {
+  const { rows } = await session.query(`SELECT FROM ${ledger} WHERE table_name = $1 AND run = $2`, [table, run]);
+  return rows.length > 0;
+}
+
+/** Waits until no other run changes the table. A statement of its own: what follows sees what the others committed. */
+export async function lockTable(session: Session, { schema: namespace, table }: Target): Promise<void> {
+  const digest = createHash('sha256')
+    .update(JSON.stringify(['leadstream', namespace, table]))
+    .digest();
+  await session.query('SELECT pg_advisory_xact_lock($1)', [digest.readBigInt64BE()]);
+}
+
+export async function recordRun(
+  session: Session,
+  { target: { ledger, table }, mode }: Change,
+  run: string,
+  counts: MergeCounts,
+  written: Pick<Recorded['facts'], 'own'> & { readonly columns: readonly OutputColumn[] },
+  { undeclared = [], reads = {}, ...facts }: RunFacts,
+): Promise<void> {
+  const known = JSON.stringify({ ...written, ...facts, undeclared, reads });
+  const values = [table, run, facts.pipeline, mode, ...countNames.map((name) => counts[name] ?? 0), known];
+  const places = values.map((_, index) => `$${index + 1}`).join(', ');
+  await session.query(`INSERT INTO ${ledger} (table_name, ${[...texts, ...countNames].join(', ')}, facts) VALUES (${places})`, values);
+}
+
+export function publishedBy({ run: runId, total: rows, facts }: Recorded): Published {
+  const { columns, undeclared, reads, partial = false } = facts;
+  return { runId, rows, columns, undeclared, reads, partial };
+}

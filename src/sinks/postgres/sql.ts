@@ -1,0 +1,103 @@
+import type { DeclaredType, OutputColumn } from '../../core/index.js';
+import { deletedAt } from '../../lake/index.js';
+
+export const columnTypes: Readonly<Record<DeclaredType, string>> = {
+  text: 'text',
+  flag: 'boolean',
+  integer: 'bigint',
+  decimal: 'double precision',
+  timestamp: 'timestamp with time zone',
+  date: 'date',
+};
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+export function quotedList(names: readonly string[], prefix = ''): string {
+  return names.map((name) => prefix + quoted(name)).join(', ');
+}
+
+export function definitionOf({ name, type }: OutputColumn): string {
+  return `${quoted(name)} ${columnTypes[type]}`;
+}
+
+export function commentSql(table: string, { name, comment = '' }: OutputColumn): string {
+  return `COMMENT ON COLUMN ${table}.${quoted(name)} IS E'${comment.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+}
+
+/** PostgreSQL cuts longer names silently. */
+export function nameProblem(name: string): string | undefined {
+  return Buffer.byteLength(name) > 63 ? `the name ${name} has more than 63 bytes` : undefined;
+}
+
+/** The table with a row for each run, in the schema of the tables. */
+export const ledgerName = 'leadstream_runs';
+
+/** A table. `name` is its name as SQL, `ledger` that of the table of runs next to it. */
+export type Target = ReturnType<typeof targetOf>;
+
+export function targetOf(text: string) {
+  const [first = '', second] = text.split('.');
+  const [schema, table] = second === undefined ? ['public', first] : [first, second];
+  return { schema, table, name: `${quoted(schema)}.${quoted(table)}`, ledger: `${quoted(schema)}.${ledgerName}` };
+}
+
+/** How a run changes the rows of a table. */
+export interface Change {
+  readonly target: Target;
+  readonly mode: 'replace' | 'append' | 'merge';
+  readonly onMissing: 'keep' | 'delete' | 'mark';
+  /** Columns of the rows of the run. Those that the table does not have yet may be left out, to compare with the rest. */
+  readonly columns: readonly OutputColumn[];
+  /** Names of columns that identify a row. */
+  readonly key: readonly string[];
+  /** Names of columns in which rows may differ and still be the same. */
+  readonly ignored: readonly string[];
+  /** Whether the table has the time at which rows were marked as deleted. */
+  readonly marks: boolean;
+}
+
+/** Returns all columns of the table that a run knows. */
+export function columnsOf({ columns, marks }: Change): readonly OutputColumn[] {
+  return [...columns, ...(marks ? [deletedAt] : [])];
+}
+
+/** The rows of the run, and the keys of rows that it may delete, in a transaction. */
+export const stage = 'pg_temp.leadstream_stage';
+export const gone = 'pg_temp.leadstream_gone';
+
+export function sameKey(key: readonly string[], rows = 'stage'): string {
+  return key.map((name) => `kept.${quoted(name)} = ${rows}.${quoted(name)}`).join(' AND ');
+}
+
+/** Whether a row of the stage differs from that of the table, where a marked row has returned. */
+export function difference({ columns, key, ignored, marks }: Change, known = columns): string {
+  const compared = columns.filter(({ name }) => !key.includes(name) && !ignored.includes(name));
+  const kept = compared.map((column) => (known.includes(column) ? `kept.${quoted(column.name)}` : `NULL::${columnTypes[column.type]}`));
+  const staged = compared.map(({ name }) => `stage.${quoted(name)}`);
+  const differs = compared.length === 0 ? [] : [`ROW(${kept.join(', ')}) IS DISTINCT FROM ROW(${staged.join(', ')})`];
+  return [...differs, ...(marks ? [`kept.${deletedAt.name} IS NOT NULL`] : [])].join(' OR ') || 'false';
+}
+
+/** The statements of a run, by what they count, in their order. The stage has its rows by then; `replace` copies them instead. */
+export function statementsOf(change: Change): Readonly<Partial<Record<'deleted' | 'changed' | 'inserted', string>>> {
+  const { target, mode, columns, key, marks } = change;
+  const names = quotedList(columns.map(({ name }) => name));
+  const insert = `INSERT INTO ${target.name} (${names}) SELECT ${names} FROM ${stage} AS stage`;
+  if (mode === 'replace') return { deleted: `DELETE FROM ${target.name}`, inserted: insert };
+  const inserted = `${insert} WHERE NOT EXISTS (SELECT FROM ${target.name} AS kept WHERE ${sameKey(key)})`;
+  const others = columns.flatMap(({ name }) => (key.includes(name) ? [] : [`${quoted(name)} = stage.${quoted(name)}`]));
+  const values = [...others, ...(marks ? [`${deletedAt.name} = NULL`] : [])].join(', ');
+  if (mode === 'append' || values === '') return { inserted };
+  const where = `${sameKey(key)} AND (${difference(change)})`;
+  return { changed: `UPDATE ${target.name} AS kept SET ${values} FROM ${stage} AS stage WHERE ${where}`, inserted };
+}
+
+/** Deletes or marks rows by their keys. @param isAll Whether it takes those, too, that were not read but may be there. */
+export function deletion({ target, onMissing, key }: Change, isAll: boolean): string {
+  const where = `${sameKey(key, 'gone')}${isAll ? '' : ' AND NOT gone.is_unread'}`;
+  if (onMissing === 'delete') return `DELETE FROM ${target.name} AS kept USING ${gone} AS gone WHERE ${where}`;
+  const isUnmarked = `kept.${deletedAt.name} IS NULL`;
+  return `UPDATE ${target.name} AS kept SET ${deletedAt.name} = now() FROM ${gone} AS gone WHERE ${where} AND ${isUnmarked}`;
+}

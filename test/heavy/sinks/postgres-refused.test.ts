@@ -1,0 +1,260 @@
+import { Client } from 'pg';
+import { postgres, type PostgresOptions } from '../../../src/sinks/index.js';
+import { lead, leads, runIn, serviceOf } from '../../support/services.js';
+import { inPostgres, password, type Postgres } from '../../support/postgres.js';
+import { postgresProxy } from '../../support/postgres-proxy.js';
+import { column, writeAll } from '../../support/sinks.js';
+import { temporaryFolder } from '../../support/temporary.js';
+import { until } from '../../support/until.js';
+
+const columns = [column('id'), column('n', 'integer')];
+const table = 'CREATE TABLE leads (id text PRIMARY KEY, n bigint)';
+
+const nondeterministic = `
+  CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+  CREATE TABLE leads (id text COLLATE loose, n bigint)`;
+
+async function open(url: string, options: Partial<PostgresOptions> = {}) {
+  const context = { scratch: await temporaryFolder(), planned: columns };
+  return postgres({ url, table: 'leads', key: ['id'], ...options }, context);
+}
+
+async function write(url: string, options: Partial<PostgresOptions> = {}, ids = [1]) {
+  return writeAll(
+    open(url, options),
+    columns,
+    ids.map((id) => ({ id: String(id), n: '1' })),
+  );
+}
+
+const idsOf = async ({ query }: Postgres) => (await query('SELECT id FROM leads ORDER BY id')).map(({ id }) => String(id));
+
+inPostgres('a table of PostgreSQL that does not fit', (database) => {
+  test.each<readonly [string, string, Partial<PostgresOptions>, string]>([
+    ['is missing', '', {}, 'set create: true, or run CREATE TABLE "public"."leads" ("id" text, "n" bigint, PRIMARY KEY ("id"))'],
+    ['has no table of runs', table, {}, '"public".leadstream_runs is missing'],
+    ['has rows of others', `${table}; INSERT INTO leads VALUES ('1')`, { create: true }, 'has rows that no run wrote'],
+    [
+      'has a column of another type',
+      'CREATE TABLE leads (id text, n integer)',
+      { create: true },
+      'has the type integer; it must be bigint',
+    ],
+    [
+      'has a generated column',
+      'CREATE TABLE leads (id text, n bigint GENERATED ALWAYS AS (1) STORED)',
+      { create: true },
+      'cannot insert a non-DEFAULT value into column "n"',
+    ],
+    ['needs a value of others', 'CREATE TABLE leads (id text, n bigint, m text NOT NULL)', { create: true }, '"m" is NOT NULL'],
+    [
+      'has no unique key',
+      'CREATE TABLE leads (id text, n bigint, UNIQUE (id, n))',
+      { create: true, mode: 'append' },
+      'CREATE UNIQUE INDEX',
+    ],
+    [
+      'has a unique key of some rows',
+      'CREATE TABLE leads (id text, n bigint); CREATE UNIQUE INDEX ON leads (id) WHERE n > 1',
+      { create: true, mode: 'merge' },
+      'CREATE UNIQUE INDEX',
+    ],
+    ['is a view', 'CREATE VIEW leads AS SELECT 1', { create: true }, 'is not a table'],
+    ['has heirs', `${table}; CREATE TABLE heir () INHERITS (leads)`, { create: true }, 'other tables inherit'],
+    [
+      'would delete rows of other tables',
+      `${table}; CREATE TABLE notes (id text CONSTRAINT fk REFERENCES leads ON DELETE CASCADE)`,
+      { create: true },
+      'would set off the foreign key fk of notes',
+    ],
+    [
+      'would fire a trigger',
+      `${table}; CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN OLD; END';
+       CREATE TRIGGER audit BEFORE DELETE ON leads FOR EACH ROW EXECUTE FUNCTION f()`,
+      { create: true },
+      'would set off the trigger audit',
+    ],
+    ['would apply a rule', `${table}; CREATE RULE r AS ON DELETE TO leads DO ALSO SELECT 1`, { create: true }, 'set off the rule r'],
+    ['takes texts as equal', nondeterministic, { create: true }, 'nondeterministic collation'],
+    [
+      'belongs to others',
+      `${table}; REVOKE INSERT ON leads FROM owner`,
+      { create: true },
+      'permission denied for table leads (SQLSTATE 42501)',
+    ],
+    [
+      'hides rows',
+      `${table}; ALTER TABLE leads ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`,
+      { create: true },
+      'row-level security',
+    ],
+    ['has a longer name', '', { table: 'a'.repeat(64), create: true }, 'more than 63 bytes'],
+    ['is that of the runs', '', { table: 'crm.leadstream_runs', create: true }, 'choose another name'],
+  ])('is refused before anything is read: it %s', async (_title, sql, options, message) => {
+    const db = await database();
+    if (sql !== '') await db.query(sql);
+    const before = await db.query(`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1`);
+    const refusal = await open(db.url, options).then(
+      () => ({ code: 'opened' }),
+      (failure: unknown) => failure,
+    );
+    expect(refusal).toMatchObject({ code: 'E_SINK_CONFIG', exit: 78, message: expect.stringContaining(message) });
+    expect(await db.query(`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1`)).toEqual(before);
+  });
+
+  test('is not changed under schema: freeze if it lacks a column of the run', async () => {
+    const db = await database();
+    const from = await serviceOf({ leads: leads(1) });
+    const text = (more: string) =>
+      `from: leads\nschema: freeze\nto:\n  - postgres: { url: '\${DATABASE_URL}', table: leads, create: true, columns: [lead_id${more}] }`;
+    const run = async (more: string) => runIn({ env: { ...from.env, DATABASE_URL: db.url } }, text(more), await temporaryFolder());
+    await run('');
+    await expect(run(', age')).rejects.toMatchObject({ code: 'E_GATE_SCHEMA' });
+    expect(await db.query('SELECT * FROM leads')).toEqual([{ lead_id: '0' }]);
+  });
+
+  test('is refused at its end if it may not be created', async () => {
+    const db = await database();
+    await db.query('REVOKE CREATE ON SCHEMA public FROM owner, public');
+    await expect(write(db.url, { create: true })).rejects.toMatchObject({
+      code: 'E_SINK_CONFIG',
+      message: expect.stringContaining('permission denied for schema public (SQLSTATE 42501)'),
+    });
+  });
+
+  test('is not replaced after appends to rows of others, until they are adopted', async () => {
+    const db = await database();
+    await db.query(`${table}; INSERT INTO leads VALUES ('other', 1)`);
+    await write(db.url, { create: true, mode: 'append' }, [1]);
+    await expect(write(db.url)).rejects.toMatchObject({ code: 'E_SINK_CONFIG', message: expect.stringContaining('adopt: true') });
+    expect(await idsOf(db)).toEqual(['1', 'other']);
+    await db.query('DROP TABLE leads; DROP TABLE leadstream_runs');
+    await write(db.url, { create: true, mode: 'append' }, [1]);
+    await write(db.url, {}, [2]);
+    expect(await idsOf(db)).toEqual(['2']);
+  });
+
+  test('with rows of others is replaced once they are adopted', async () => {
+    const db = await database();
+    await db.query(`${table}; INSERT INTO leads VALUES ('other', 1)`);
+    await write(db.url, { create: true, adopt: true }, [1, 2]);
+    await write(db.url, {}, [2, 3]);
+    expect(await idsOf(db)).toEqual(['2', '3']);
+  });
+});
+
+inPostgres('a run on a table of PostgreSQL', (database) => {
+  test.each([
+    ['a wrong password', (url: string) => url.replace(encodeURIComponent(password), 'no'), 'E_SINK_AUTH', 77],
+    ['a missing database', (url: string) => url.replace(/test_\d+$/, 'nowhere'), 'E_SINK_CONFIG', 78],
+    ['a server that is down', (url: string) => url.replace(/:\d+\//, ':1/'), 'E_SINK_DATABASE', 69],
+    ['a server without TLS', (url: string) => `${url}?sslmode=require`, 'E_SINK_DATABASE', 69],
+  ])('fails with %s, and says nothing secret', async (_title, changed, code, exit) => {
+    const db = await database();
+    const failure = (await open(changed(db.url), { create: true }).catch((thrown: unknown) => thrown)) as Error;
+    expect(failure).toMatchObject({ code, exit });
+    expect(failure.cause).toBeUndefined();
+    expect(failure.message).not.toContain(password);
+  });
+
+  test('is refused when another one committed since it began, and nothing is changed', async () => {
+    const db = await database();
+    await write(db.url, { create: true }, [1]);
+    const old = await open(db.url);
+    await write(db.url, {}, [2, 3]);
+    const late = writeAll(Promise.resolve(old), columns, [{ id: '9', n: '1' }]);
+    await expect(late).rejects.toMatchObject({ code: 'E_RUN_LOCKED', exit: 75 });
+    expect(await idsOf(db)).toEqual(['2', '3']);
+  });
+
+  test.each(['append', 'merge', 'replace'] as const)(
+    'is refused in mode %s when another program changed what was counted',
+    async (mode) => {
+      const db = await database();
+      await write(db.url, { create: true, mode }, [1]);
+      const writer = await open(db.url, { mode });
+      await writer.begin(columns);
+      await writer.write({ number: 1, rows: [{ id: '2', n: '1' }], lease: { release() {} } });
+      const prepared = await writer.prepare();
+      await prepared.actions({ pipeline: 'test', fingerprint: '', collection: '', pages: 1, consistency: 'off', startedAt: '', books: {} });
+      await db.query(`INSERT INTO leads VALUES ('2', 5)`);
+      await expect(prepared.commit?.(false)).rejects.toMatchObject({ code: 'E_RUN_LOCKED', exit: 75 });
+      await writer.abort();
+      expect(await db.query('SELECT id, n FROM leads ORDER BY id')).toEqual([
+        { id: '1', n: '1' },
+        { id: '2', n: '5' },
+      ]);
+    },
+  );
+
+  test('fails for two rows of one key, and for what a constraint refuses, without the values', async () => {
+    const db = await database();
+    await expect(write(db.url, { create: true, mode: 'merge' }, [1, 1])).rejects.toMatchObject({ code: 'E_SINK_KEY' });
+    await db.query(`${table}; ALTER TABLE leads ADD CONSTRAINT positive CHECK (id <> '77')`);
+    const failure = (await write(db.url, { create: true, mode: 'append' }, [77]).catch((thrown: unknown) => thrown)) as Error;
+    expect(failure).toMatchObject({ code: 'E_SINK_VALUE', message: expect.stringContaining('constraint positive') });
+    expect(`${failure.message} ${String(failure.cause)}`).not.toContain('77');
+  });
+
+  test('loads two rows of one key once that replace all others, and fails', async () => {
+    const db = await database();
+    const proxy = await postgresProxy(db.port, () => 'passed');
+    await write(db.url, { create: true }, [1]);
+    const twice = write(db.url.replace(/:\d+\//, `:${proxy.port}/`), { create: true }, [2, 2]);
+    await expect(twice).rejects.toMatchObject({ code: 'E_SINK_KEY', message: expect.stringContaining('constraint leads_pkey') });
+    expect(proxy.messages.filter((message) => message.startsWith('Q COPY'))).toHaveLength(1);
+    expect(await idsOf(db)).toEqual(['1']);
+  });
+
+  test('is tried again after a deadlock', async () => {
+    const db = await database();
+    await write(db.url, { create: true, mode: 'merge' }, [1, 2, 3]);
+    const other = new Client({ host: db.host, port: db.port, database: db.name, user: 'postgres' });
+    await other.connect();
+    await other.query(`SET deadlock_timeout = '1h'; BEGIN; UPDATE leads SET n = 5 WHERE id = '3'`);
+    const rows = ['1', '2', '3'].map((id) => ({ id, n: '7' }));
+    const written = writeAll(open(db.url, { mode: 'merge' }), columns, rows);
+    const waiting = `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND query LIKE 'UPDATE "public"."leads"%'`;
+    await until(async () => (await db.query(waiting, 'postgres')).length > 0);
+    await other.query(`UPDATE leads SET n = 5 WHERE id = '1'`);
+    await other.query('ROLLBACK');
+    await other.end();
+    await written;
+    expect(await db.query('SELECT n FROM leads')).toEqual([{ n: '7' }, { n: '7' }, { n: '7' }]);
+    expect(await db.query('SELECT changed::int FROM leadstream_runs ORDER BY number')).toEqual([{ changed: 0 }, { changed: 3 }]);
+  });
+
+  test('that is stopped while it commits leaves the table as it was, and no statement running', async () => {
+    const db = await database();
+    await db.query(`${table}; CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(100); RETURN NEW; END';
+      CREATE TRIGGER slow BEFORE INSERT ON leads FOR EACH ROW EXECUTE FUNCTION slow()`);
+    const stop = new AbortController();
+    const running = () =>
+      db.query(`SELECT pid FROM pg_stat_activity WHERE query LIKE 'INSERT INTO "public"."leads"%' AND state = 'active'`);
+    const written = writeAll(
+      postgres(
+        { url: db.url, table: 'leads', mode: 'append', key: ['id'], create: true },
+        { scratch: await temporaryFolder(), signal: stop.signal },
+      ),
+      columns,
+      [{ id: '1', n: '1' }],
+    );
+    const ended = expect(written).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+    while ((await running()).length === 0);
+    stop.abort();
+    await ended;
+    await until(async () => (await running()).length === 0);
+    expect(await idsOf(db)).toEqual([]);
+  });
+
+  test('with a limit does not replace a whole table unless it is allowed', async () => {
+    const db = await database();
+    const from = await serviceOf({ leads: [lead(1), lead(2)] });
+    const text = (steps: string) =>
+      `from: leads\n${steps}\nto:\n  - postgres: { url: '\${DATABASE_URL}', table: leads, create: true, columns: [lead_id] }`;
+    const run = async (steps: string) => runIn({ env: { ...from.env, DATABASE_URL: db.url } }, text(steps), await temporaryFolder());
+    await run('');
+    await expect(run('steps: [{ limit: 1 }]')).rejects.toMatchObject({ code: 'E_GATE_PARTIAL' });
+    expect(await db.query('SELECT lead_id FROM leads')).toHaveLength(2);
+  });
+});

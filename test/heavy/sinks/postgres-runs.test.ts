@@ -1,0 +1,177 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { defineSink, loadPipeline, runPipeline } from '../../../src/index.js';
+import { cli, startCli } from '../../support/cli.js';
+import { inPostgres, password, type Postgres } from '../../support/postgres.js';
+import { postgresProxy } from '../../support/postgres-proxy.js';
+import { freePorts } from '../../support/seaweedfs.js';
+import { leads, pipelineText, serviceOf, workplace } from '../../support/services.js';
+import { temporaryFolder } from '../../support/temporary.js';
+import { until } from '../../support/until.js';
+
+const body = `from: leads
+to:
+  - csv: { path: leads.csv, columns: [lead_id] }
+  - postgres: { url: '\${DATABASE_URL}', table: leads, mode: merge, create: true, columns: [lead_id, age] }`;
+
+const counted = async ({ query }: Postgres) => {
+  const [row = {}] = await query('SELECT (SELECT count(*)::int FROM leads) AS rows, (SELECT count(*)::int FROM leadstream_runs) AS runs');
+  return row;
+};
+
+inPostgres('a pipeline that writes to PostgreSQL', (database) => {
+  test('has its runs listed, its rows counted by verify, its database looked at by doctor, and no rollback', async () => {
+    const [db, from, cwd] = [await database(), await serviceOf({ leads: leads(3) }), await workplace(body)];
+    const env = { ...from.env, DATABASE_URL: db.url };
+    const command = async (...parameters: string[]) => {
+      const done = await cli(parameters, { cwd, env });
+      expect(done.stdout + done.stderr).not.toMatch(/p@ss|p%40ss/);
+      return done;
+    };
+    const place = `public.leads at 127.0.0.1:${db.port}/${db.name}`;
+    const doctor = async () => (await command('doctor', 'p.yaml', '--rate-limit', '1000')).stdout;
+    expect(await doctor()).toMatch(new RegExp(`ok +database: ${place}: PostgreSQL \\d+; the first run creates what is missing`));
+    expect(await command('run', 'p.yaml', '--log-format', 'json')).toMatchObject({ code: 0 });
+    expect(await command('run', 'p.yaml')).toMatchObject({ code: 0 });
+    const { stdout } = await command('runs', 'p.yaml');
+    const [titles, ...rows] = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ +/).slice(2));
+    expect([titles, ...rows]).toEqual([
+      ['mode', 'rows', 'inserted', 'changed', 'unchanged', 'deleted', 'marked'],
+      ['merge', '3', '0', '0', '3', '0', '0'],
+      ['merge', '3', '3', '0', '0', '0', '0'],
+    ]);
+    expect(await command('verify', 'p.yaml')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`${place}: there are 3 rows, as run`),
+    });
+    expect(await doctor()).toMatch(/left 3 rows/);
+    await db.query(`DELETE FROM leads WHERE lead_id = '1'`);
+    expect(await command('verify', 'p.yaml')).toMatchObject({ code: 65, stderr: expect.stringContaining('and there are 2') });
+    for (const verb of ['rollback', 'compact', 'files'])
+      expect(await command(verb, 'p.yaml')).toMatchObject({ code: 2, stderr: expect.stringContaining('neither files nor earlier rows') });
+    await db.query(
+      'ALTER TABLE leads RENAME COLUMN age TO years; ALTER TABLE leads ALTER years TYPE integer; ALTER TABLE leads RENAME years TO age',
+    );
+    expect(await command('doctor', 'p.yaml', '--rate-limit', '1000')).toMatchObject({
+      code: 76,
+      stdout: expect.stringContaining('has the type integer'),
+    });
+  });
+
+  test('commits there before it publishes anything else, in whatever order they are named', async () => {
+    const [db, from, cwd] = [await database(), await serviceOf({ leads: leads(3) }), await temporaryFolder()];
+    const rows: unknown[] = [];
+    const other = defineSink('other', {
+      open: () => ({
+        write: () => {},
+        commit: async () => {
+          rows.push(await counted(db));
+          throw new Error('too late');
+        },
+        abort: () => {},
+      }),
+    });
+    const text = pipelineText(body.replace('to:', 'to:\n  - other: {}'));
+    const pipeline = await loadPipeline(
+      { text, file: 'p.yaml' },
+      { env: { ...from.env, DATABASE_URL: db.url }, baseDir: cwd, sinks: [other] },
+    );
+    await expect(runPipeline(pipeline)).rejects.toMatchObject({
+      code: 'E_SINK_FUNCTION',
+      message: expect.stringContaining('to[2] postgres had already published, and will receive all rows again'),
+    });
+    expect(rows).toEqual([{ rows: 3, runs: 1 }]);
+    await expect(readFile(join(cwd, 'leads.csv'))).rejects.toThrow('ENOENT');
+  });
+
+  test('locks the table for other pipelines of its state folder: they are refused before their first request', async () => {
+    const [db, from, idle] = [await database(), await serviceOf({ leads: leads(3) }), await serviceOf({ leads: [] })];
+    const baseDir = await temporaryFolder();
+    const load = (text: string, more: object) => loadPipeline({ text: pipelineText(text), file: 'p.yaml' }, { baseDir, ...more });
+    const second = await load(body.replace('leads.csv', 'other.csv'), {
+      env: { ...idle.env, DATABASE_URL: db.url },
+      set: { name: 'second' },
+    });
+    let refusal: unknown;
+    const other = defineSink('other', {
+      open: async () => {
+        refusal = await runPipeline(second).then(
+          () => ({ code: 'published' }),
+          (failure: unknown) => failure,
+        );
+        return { write: () => {}, commit: () => {}, abort: () => {} };
+      },
+    });
+    await runPipeline(
+      await load(body.replace('to:', 'to:\n  - other: {}'), { env: { ...from.env, DATABASE_URL: db.url }, sinks: [other] }),
+    );
+    expect(refusal).toMatchObject({ code: 'E_RUN_LOCKED' });
+    expect(idle.requests).toEqual([]);
+  });
+
+  test.each(['cut', 'applied'] as const)(
+    'and is killed at its COMMIT (%s) is repeated by the next run, which publishes all outputs',
+    async (fate) => {
+      const [db, from, cwd] = [await database(), await serviceOf({ leads: leads(3) }), await workplace(body)];
+      let killed = () => {};
+      const isKilled = new Promise<void>((resolve) => (killed = resolve));
+      const proxy = await postgresProxy(db.port, (message) => {
+        if (message !== 'Q COMMIT') return 'passed';
+        process.nextTick(killed);
+        return fate;
+      });
+      const started = startCli(['run', 'p.yaml'], { cwd, env: { ...from.env, DATABASE_URL: db.url.replace(/:\d+\//, `:${proxy.port}/`) } });
+      await isKilled;
+      started.process.kill('SIGKILL');
+      await started.finished;
+      await expect(readFile(join(cwd, 'leads.csv'))).rejects.toThrow('ENOENT');
+      const again = await cli(['run', 'p.yaml'], { cwd, env: { ...from.env, DATABASE_URL: db.url } });
+      expect({ code: again.code, stderr: again.stderr }).toMatchObject({ code: 0 });
+      expect(await readFile(join(cwd, 'leads.csv'), 'utf8')).toBe('"lead_id"\n"0"\n"1"\n"2"\n');
+      const { rows, runs } = await counted(db);
+      expect(rows).toBe(3);
+      expect(Number(runs)).toBeGreaterThanOrEqual(1);
+    },
+  );
+
+  const pgbouncer = ['/usr/sbin/pgbouncer', 'pgbouncer'].find((program) => spawnSync(program, ['--version']).status === 0);
+  (pgbouncer === undefined ? test.skip : test)(
+    `is served by PgBouncer in transaction mode (${pgbouncer ?? 'it is not installed here'})`,
+    async () => {
+      const [db, from, cwd, [port = 0]] = [
+        await database(),
+        await serviceOf({ leads: leads(3) }),
+        await workplace(body),
+        await freePorts(1),
+      ];
+      const folder = await temporaryFolder();
+      await writeFile(join(folder, 'users'), `"owner" "${password.replaceAll('"', '""')}"\n`);
+      const settings = {
+        ...{ listen_addr: '127.0.0.1', listen_port: port, unix_socket_dir: '', auth_type: 'plain', auth_file: join(folder, 'users') },
+        ...{ pool_mode: 'transaction', default_pool_size: 1, server_reset_query_always: 0, logfile: join(folder, 'log') },
+      };
+      const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
+      const target = `${db.name} = host=127.0.0.1 port=${db.port} dbname=${db.name}`;
+      await writeFile(join(folder, 'ini'), ['[databases]', target, '[pgbouncer]', ...lines].join('\n'));
+      const as = process.getuid?.() === 0 ? ['-u', 'postgres'] : [];
+      spawnSync('chmod', ['-R', 'a+rwX', folder]);
+      const pool = spawn(pgbouncer ?? '', [...as, join(folder, 'ini')], { stdio: 'ignore' });
+      try {
+        const env = { ...from.env, DATABASE_URL: db.url.replace(/:\d+\//, `:${port}/`) };
+        await until(async () => (await readFile(join(folder, 'log'), 'utf8').catch(() => '')).includes('process up'));
+        for (const text of [body, body, body.replace('merge', 'replace')]) {
+          await writeFile(join(cwd, 'p.yaml'), pipelineText(text));
+          const done = await cli(['run', 'p.yaml'], { cwd, env });
+          expect({ code: done.code, stderr: done.code === 0 ? '' : done.stderr }).toEqual({ code: 0, stderr: '' });
+        }
+        expect(await counted(db)).toEqual({ rows: 3, runs: 3 });
+      } finally {
+        pool.kill();
+      }
+    },
+  );
+});
