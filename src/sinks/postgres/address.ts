@@ -19,6 +19,9 @@ export function addressOf(text: string): Address | { readonly problem: string } 
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^postgres(?:ql)?:$/.test(url.protocol))
     return { problem: 'is not a URL like postgres://USER:PASSWORD@HOST:PORT/DATABASE' };
+  // Otherwise the rest of the password would be part of the database, or of the name of a parameter, which are shown.
+  if (`${url.pathname}${url.search}${url.hash}`.includes('@'))
+    return { problem: 'has an @ behind its host; write %2F, %3F, %23 and %40 for /, ?, # and @ in a name or a password' };
   const others = [...url.searchParams.keys()].filter((name) => name !== 'sslmode' && name !== 'host');
   if (others.length > 0) return { problem: `has the parameter ${others.join(', ')}; only sslmode and host are accepted` };
   const host = url.searchParams.get('host') ?? partOf(url.hostname.replace(/^\[(.*)\]$/, '$1'));

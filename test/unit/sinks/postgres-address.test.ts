@@ -21,6 +21,9 @@ test.each([
   [`postgres://u:${secret}@db/crm?sslmode=toString`, 'sslmode=verify-full'],
   [`postgres://u:${secret}@db/crm?sslmode=require&options=-c%20x`, 'has the parameter options'],
   [`postgres://u:${secret}@localhost/`, 'needs a host and a database'],
+  ...['/', '12/', '?', '42?', '42#', 'p@ss/'].map(
+    (start) => [`postgres://u:${start}${secret}@db/crm?sslmode=require`, '%2F, %3F'] as const,
+  ),
   [`postgres://u:${secret}%zz@localhost/crm`, 'needs a host and a database'],
 ])('%s is refused, without showing it', (url, message) => {
   const { problem = '' } = addressOf(url) as { problem?: string };
