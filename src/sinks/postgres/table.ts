@@ -55,9 +55,9 @@ export async function inspect(session: Session, target: Target, at: string): Pro
 
 /** A collation that takes different texts as equal would hide changes. */
 const stateQuery = `
-  WITH space AS (SELECT oid FROM pg_namespace WHERE nspname = $1),
+  WITH RECURSIVE space AS (SELECT oid FROM pg_namespace WHERE nspname = $1),
     this AS (SELECT c.oid, relkind FROM pg_class AS c JOIN space ON relnamespace = space.oid WHERE relname = $2),
-    parts AS (SELECT oid FROM this UNION SELECT inhrelid FROM pg_inherits JOIN this ON inhparent = this.oid),
+    parts AS (SELECT oid FROM this UNION SELECT inhrelid FROM pg_inherits JOIN parts ON inhparent = parts.oid),
     consequences AS (
       SELECT format('the foreign key %I of %s', conname, conrelid::regclass) AS what
       FROM pg_constraint WHERE contype = 'f' AND confdeltype IN ('c', 'n', 'd') AND confrelid IN (SELECT oid FROM parts)

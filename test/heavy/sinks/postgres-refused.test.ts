@@ -74,6 +74,14 @@ inPostgres('a table of PostgreSQL that does not fit', (database) => {
       { create: true },
       'would set off the trigger audit',
     ],
+    [
+      'would delete rows of other tables by a partition of a partition',
+      `CREATE TABLE leads (id text PRIMARY KEY, n bigint) PARTITION BY LIST (id);
+       CREATE TABLE part PARTITION OF leads DEFAULT PARTITION BY LIST (id); CREATE TABLE leaf PARTITION OF part DEFAULT;
+       CREATE TABLE notes (id text CONSTRAINT fk REFERENCES leaf ON DELETE CASCADE)`,
+      { create: true },
+      'would set off the foreign key fk of notes',
+    ],
     ['would apply a rule', `${table}; CREATE RULE r AS ON DELETE TO leads DO ALSO SELECT 1`, { create: true }, 'set off the rule r'],
     ['takes texts as equal', nondeterministic, { create: true }, 'nondeterministic collation'],
     [
