@@ -109,7 +109,7 @@ export async function commitChanges(writing: Writing, counts: Counted, facts: Ru
   let undecided: DatabaseFailure | undefined;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await commitOnce({ ...writing, signal: undecided ? undefined : writing.signal }, counts, facts);
+      return await commitOnce({ ...writing, signal: undecided ? undefined : writing.signal }, counts, facts, undecided !== undefined);
     } catch (failure) {
       if (!(failure instanceof DatabaseFailure)) throw failure;
       if (failure.kind === 'undecided') undecided = failure;
@@ -132,14 +132,16 @@ function mayPass({ kind, state }: DatabaseFailure, { mode }: Writing): boolean {
   return kind !== 'refused' || state === '40P01' || state === '40001' || (state === '23505' && mode !== 'replace');
 }
 
-async function commitOnce(writing: Writing, counts: Counted, facts: RunFacts): Promise<void> {
+/** @param mayBeDone Whether the answer to an earlier commit was lost. Otherwise another output of the run wrote what the table of runs has. */
+async function commitOnce(writing: Writing, counts: Counted, facts: RunFacts, mayBeDone: boolean): Promise<void> {
   const { at, address, target, found, making, runId, adopt, signal } = writing;
   const isOpen = async (session: Session) => {
     await lockTable(session, target);
     const hasLedger = found.has_ledger || (await session.one('SELECT to_regclass($1) AS found', [target.ledger]))['found'] !== null;
-    if (hasLedger && (await isCommitted(session, target, runId))) return false;
+    if (mayBeDone && hasLedger && (await isCommitted(session, target, runId))) return false;
     const [last] = hasLedger ? await ledgerRuns(session, target, 1) : [];
     if (last?.run === found.last?.run) return true;
+    if (last?.run === runId) throw new SinkError('E_SINK_CONFIG', `${at}: another output of the pipeline writes ${target.name}, too`);
     throw new LeadstreamError('E_RUN_LOCKED', `${at}: another run has written ${target.name} since this one began`);
   };
   if (making.alter.length > 0) {

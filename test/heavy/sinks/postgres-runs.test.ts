@@ -113,6 +113,20 @@ inPostgres('a pipeline that writes to PostgreSQL', (database) => {
     expect(idle.requests).toEqual([]);
   });
 
+  test('is refused for a second output on one table that has another name for its server', async () => {
+    const [db, from] = [await database(), await serviceOf({ leads: leads(3) })];
+    const second = `  - postgres: { url: '\${OTHER_URL}', table: leads, mode: merge, columns: [lead_id, zipcode] }`;
+    const env = { ...from.env, DATABASE_URL: db.url, OTHER_URL: db.url.replace('127.0.0.1', 'localhost') };
+    await db.query('CREATE TABLE leads (lead_id text PRIMARY KEY, age bigint, zipcode text)');
+    const cwd = await workplace(body.replace('  - csv: { path: leads.csv, columns: [lead_id] }\n', ''));
+    expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
+    await writeFile(join(cwd, 'p.yaml'), pipelineText(`${body}\n${second}`));
+    expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining('another output of the pipeline'),
+    });
+  });
+
   test.each(['cut', 'applied'] as const)(
     'and is killed at its COMMIT (%s) is repeated by the next run, which publishes all outputs',
     async (fate) => {
