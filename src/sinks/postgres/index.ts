@@ -14,7 +14,7 @@ import { CopyFile, CopyFormat } from './copy-file.js';
 import { ledgerRuns, publishedBy } from './ledger.js';
 import { databasePlace, postgresConfig, type PostgresConfig } from './options.js';
 import { type Change, targetOf } from './sql.js';
-import { fit, inspect, isForeign } from './table.js';
+import { fit, hasMarks, inspect, isForeign } from './table.js';
 import { commitChanges, countChanges, type Writing } from './write.js';
 
 /** The options of `postgres`, named as in a pipeline file. The reference of pipeline files explains each of them. */
@@ -113,7 +113,7 @@ async function look(
       const namesOf = (wanted: readonly string[]) =>
         wanted.flatMap((field) => columns.find((column) => column.field === field)?.name ?? []);
       const change: Change = {
-        ...{ target, mode, onMissing, columns, marks: onMissing === 'mark' },
+        ...{ target, mode, onMissing, columns, marks: onMissing === 'mark' || (mode !== 'replace' && hasMarks(found, columns)) },
         ...{ key: namesOf(fields), ignored: namesOf(ignore) },
       };
       const making = await fit(session, found, change, options, at);

@@ -10,12 +10,13 @@ const texts = ['run', 'pipeline', 'mode'] as const;
 
 const row = schema((z) => {
   const { schema: columns, undeclared, reads, partial, fingerprint, service, account, collection } = manifestShape().shape;
+  // Whether runs wrote all rows of the table, and whether it may have rows that they marked.
+  const flags = byName(['own', 'marks'] as const, () => z.boolean());
   return z.object({
     ...byName(texts, () => z.string()),
     committed_at: z.string(),
     ...byName([...countNames, 'total'] as const, () => zod().coerce.number()),
-    // `own`: whether runs wrote all rows of the table.
-    facts: z.object({ columns, undeclared, reads, partial, fingerprint, service, account, collection, own: z.boolean() }),
+    facts: z.object({ columns, undeclared, reads, partial, fingerprint, service, account, collection, ...flags }),
   });
 });
 
@@ -59,7 +60,7 @@ export async function recordRun(
   { target: { ledger, table }, mode }: Change,
   run: string,
   counts: MergeCounts,
-  written: Pick<Recorded['facts'], 'own'> & { readonly columns: readonly OutputColumn[] },
+  written: Pick<Recorded['facts'], 'own' | 'marks'> & { readonly columns: readonly OutputColumn[] },
   { undeclared = [], reads = {}, ...facts }: RunFacts,
 ): Promise<void> {
   const known = JSON.stringify({ ...written, ...facts, undeclared, reads });

@@ -59,7 +59,7 @@ export interface Change {
 }
 
 /** Returns all columns of the table that a run knows. */
-export function columnsOf({ columns, marks }: Change): readonly OutputColumn[] {
+export function columnsOf({ columns, marks }: Pick<Change, 'columns' | 'marks'>): readonly OutputColumn[] {
   return [...columns, ...(marks ? [deletedAt] : [])];
 }
 

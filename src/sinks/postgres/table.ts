@@ -171,6 +171,12 @@ function deletes({ mode, onMissing }: Change): boolean {
   return mode === 'replace' || onMissing === 'delete';
 }
 
+/** Whether earlier runs may have marked rows: of keys that return, that has to end, even if no more are marked. */
+export function hasMarks({ columns, last }: Found, written: readonly OutputColumn[]): boolean {
+  const isMark = ({ name }: { readonly name: string }) => name === deletedAt.name;
+  return last?.facts.marks === true && columns.some(isMark) && !written.some(isMark);
+}
+
 /** Whether all rows of a table were written by runs, as far as is known: it was created, empty, replaced or adopted before. */
 export function isOwnTable({ mode }: Change, { hasRows, last }: Found, adopt: boolean): boolean {
   return mode === 'replace' || adopt || (last ? last.facts.own : !hasRows);

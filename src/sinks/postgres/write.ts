@@ -42,8 +42,10 @@ export async function countChanges(writing: Writing): Promise<Counted> {
   const nothing = { isAll: false, changed: 0, unchanged: 0, deleted: 0, marked: 0 };
   const isFound = ({ name }: OutputColumn) => found.columns.some((column) => column.name === name);
   const isMarked = marks && isFound(deletedAt);
+  // Rows that were marked before are not marked again, but can be deleted.
+  const leavesMarked = isMarked && onMissing === 'mark';
   const { counts, unmarked } = await transaction(address, 'look', signal, async (session) => {
-    const unmarkedRows = isMarked ? `count(*) FILTER (WHERE ${deletedAt.name} IS NULL)` : 'count(*)';
+    const unmarkedRows = leavesMarked ? `count(*) FILTER (WHERE ${deletedAt.name} IS NULL)` : 'count(*)';
     const rows =
       found.kind === null
         ? { before: 0, unmarked: 0 }
@@ -80,7 +82,7 @@ export async function countChanges(writing: Writing): Promise<Counted> {
   /** Keeps the keys of rows that the run did not write, with whether they were not read. */
   async function readMissing(session: Session, rows: MissingRows<string>): Promise<void> {
     const isLeft = `(${quotedList(key)}) IS NOT NULL AND NOT EXISTS (SELECT FROM ${stage} AS stage WHERE ${sameKey(key)})`;
-    const where = isMarked ? `${isLeft} AND kept.${deletedAt.name} IS NULL` : isLeft;
+    const where = leavesMarked ? `${isLeft} AND kept.${deletedAt.name} IS NULL` : isLeft;
     await session.query(`DECLARE missing NO SCROLL CURSOR FOR SELECT ${quotedList(key)} FROM ${target.name} AS kept WHERE ${where}`);
     for (;;) {
       const fetched = await session.query('FETCH 10000 FROM missing');
@@ -157,7 +159,9 @@ async function commitOnce(writing: Writing, counts: Counted, facts: RunFacts, ma
     for (const sql of making.create) await session.query(sql);
     await write(session, writing, counts);
     const own = isOwnTable(writing, found, adopt);
-    await recordRun(session, writing, runId, counts, { columns: columnsOf(writing), own }, facts);
+    const { columns, marks, onMissing } = writing;
+    const written = columnsOf({ columns, marks: onMissing === 'mark' });
+    await recordRun(session, writing, runId, counts, { columns: written, own, marks }, facts);
     return true;
   });
 }

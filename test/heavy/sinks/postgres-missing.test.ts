@@ -169,6 +169,22 @@ inPostgres('on_missing of a table of PostgreSQL', (database) => {
     await expect(nights.run({ list: all.slice(215) }, marking)).rejects.toMatchObject(refused);
   });
 
+  test.each(['keep', 'delete'])(
+    'ends the mark of a row that returns, when rows that are gone are to be treated otherwise (%s)',
+    async (other) => {
+      const nights = await Nights.of(await database());
+      await nights.run({ list: all }, marking);
+      await nights.run({ list: without(3, 100) }, marking);
+      const accepted = { acceptDeletes: true };
+      expect(mergedOf(await nights.run({ list: without(3) }, marking.replace('mark', other), accepted))).toMatchObject({ changed: 1 });
+      expect(await nights.ids('WHERE deleted_at IS NOT NULL')).toEqual(other === 'keep' ? [3] : []);
+      expect(await nights.ids('WHERE deleted_at IS NULL')).toEqual(idsWithout(3));
+      await nights.run({ list: all }, marking.replace('merge', 'append').replace('on_missing: mark, ', ''));
+      await nights.run({ list: all }, marking.replace('mark', other), accepted);
+      expect(await nights.ids('WHERE deleted_at IS NULL')).toEqual(idsWithout());
+    },
+  );
+
   test('adds deleted_at to a table that it had merged into', async () => {
     const nights = await Nights.of(await database());
     await nights.run({ list: all }, marking.replace('mark', 'keep'));
