@@ -3,7 +3,17 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type * as PG from 'pg';
 import type * as Copy from 'pg-copy-streams';
-import { itemAt, LeadstreamError, missingPackage, nodeRequire, onAbort, reasonOf, SinkError, stoppedBy } from '../../core/index.js';
+import {
+  createRedactor,
+  itemAt,
+  LeadstreamError,
+  missingPackage,
+  nodeRequire,
+  onAbort,
+  reasonOf,
+  SinkError,
+  stoppedBy,
+} from '../../core/index.js';
 import type { Address } from './address.js';
 
 export function missingDriver(): string | undefined {
@@ -63,6 +73,10 @@ export async function transaction<T>(
     if (kind === 'change' && result === true) await session.commit();
     else await session.query('ROLLBACK').catch(() => undefined);
     return result;
+  } catch (failure) {
+    // The driver takes one that the URL does not have from the environment or a file, where no sink declares it.
+    if (failure instanceof DatabaseFailure) failure.message = createRedactor([client.password ?? ''])(failure.message);
+    throw failure;
   } finally {
     await Promise.race([client.end().catch(() => undefined), wait(2_000, undefined, { ref: false })]);
     cut();

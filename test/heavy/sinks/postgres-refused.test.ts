@@ -1,5 +1,7 @@
+import { createServer, type Socket } from 'node:net';
 import { Client } from 'pg';
 import { postgres, type PostgresOptions } from '../../../src/sinks/index.js';
+import { listening } from '../../support/closing.js';
 import { lead, leads, runIn, serviceOf } from '../../support/services.js';
 import { inPostgres, password, type Postgres } from '../../support/postgres.js';
 import { postgresProxy } from '../../support/postgres-proxy.js';
@@ -25,6 +27,23 @@ async function write(url: string, options: Partial<PostgresOptions> = {}, ids = 
     columns,
     ids.map((id) => ({ id: String(id), n: '1' })),
   );
+}
+
+/** Asks for a password as it is, and refuses it by name. */
+function repeatPassword(client: Socket): void {
+  client.once('data', () => {
+    client.write(messageOf('R', '\0\0\0\x03'));
+    client.once('data', (answer) => {
+      const given = answer.toString('utf8', 5, answer.length - 1);
+      client.end(messageOf('E', `SFATAL\0C28P01\0M${given} is wrong\0\0`));
+    });
+  });
+}
+
+function messageOf(letter: string, text: string): Buffer {
+  const head = Buffer.alloc(5, letter);
+  head.writeUInt32BE(4 + Buffer.byteLength(text), 1);
+  return Buffer.concat([head, Buffer.from(text)]);
 }
 
 const idsOf = async ({ query }: Postgres) => (await query('SELECT id FROM leads ORDER BY id')).map(({ id }) => String(id));
@@ -119,6 +138,15 @@ inPostgres('a table of PostgreSQL that does not fit', (database) => {
     await run('');
     await expect(run(', age')).rejects.toMatchObject({ code: 'E_GATE_SCHEMA' });
     expect(await db.query('SELECT * FROM leads')).toEqual([{ lead_id: '0' }]);
+  });
+
+  test('is refused without its password, which the driver took from the environment and the server repeats', async () => {
+    const port = await listening(createServer((client) => repeatPassword(client)));
+    process.env['PGPASSWORD'] = password;
+    const refusal = await write(`postgres://owner@127.0.0.1:${port}/crm`).catch((thrown: unknown) => thrown);
+    delete process.env['PGPASSWORD'];
+    expect(refusal).toMatchObject({ code: 'E_SINK_AUTH', message: expect.stringContaining('[redacted] is wrong (SQLSTATE 28P01)') });
+    expect(String(refusal)).not.toContain(password);
   });
 
   test('is refused at its end if it may not be created', async () => {
