@@ -129,9 +129,10 @@ export async function commitChanges(writing: Writing, counts: Counted, facts: Ru
 /** Before the second attempt and those after it. */
 const waitsMs = [100, 1_000, 5_000];
 
-/** Whether another attempt may succeed. Two rows of one key that replace all others are the run's own. */
-function mayPass({ kind, state }: DatabaseFailure, { mode }: Writing): boolean {
-  return kind !== 'refused' || state === '40P01' || state === '40001' || (state === '23505' && mode !== 'replace');
+/** Whether another attempt may succeed. Two rows of one key that replace all others are the run's own; two runs may create one schema. */
+function mayPass({ kind, state }: DatabaseFailure, { mode, making }: Writing): boolean {
+  const isRace = state === '23505' && (mode !== 'replace' || making.create.length > 0);
+  return kind !== 'refused' || state === '40P01' || state === '40001' || isRace;
 }
 
 /** @param mayBeDone Whether the answer to an earlier commit was lost. Otherwise another output of the run wrote what the table of runs has. */

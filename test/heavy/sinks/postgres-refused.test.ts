@@ -242,6 +242,20 @@ inPostgres('a run on a table of PostgreSQL', (database) => {
     expect(await idsOf(db)).toEqual(['1']);
   });
 
+  test('is tried again when another one created the schema meanwhile', async () => {
+    const db = await database();
+    const other = new Client({ connectionString: db.url });
+    await other.connect();
+    await other.query('BEGIN; CREATE SCHEMA crm');
+    const written = write(db.url, { table: 'crm.leads', create: true });
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'CREATE SCHEMA%'`;
+    await until(async () => (await db.query(waiting)).length > 0);
+    await other.query('COMMIT');
+    await other.end();
+    await written;
+    expect(await db.query('SELECT id FROM crm.leads')).toEqual([{ id: '1' }]);
+  });
+
   test('is tried again after a deadlock', async () => {
     const db = await database();
     await write(db.url, { create: true, mode: 'merge' }, [1, 2, 3]);
