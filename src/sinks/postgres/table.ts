@@ -127,8 +127,8 @@ export async function fit(
       const isOurs = columns.some((column) => column.name === name);
       return is_required && !isOurs ? `the column ${quoted(name)} is NOT NULL without a default, and no column of this run` : undefined;
     }),
-    ...(deletes(change) ? found.consequences : []).map((what) => `deleting rows of ${target.name} would set off ${what}`),
   ]);
+  refuseConsequences(change, found, at);
   await createStage(session, change);
   if (!hasTable) return making;
   await session.query(goneSql(change));
@@ -162,13 +162,15 @@ export function goneSql({ key }: Change): string {
   return `CREATE TEMPORARY TABLE ${gone} (${columns.join(', ')}) ON COMMIT DROP`;
 }
 
+/** @throws {SinkError} `E_SINK_CONFIG` if a delete would do more. Checked again at the commit, as a night is long. */
+export function refuseConsequences({ target, mode, onMissing }: Change, { consequences }: Found, at: string): void {
+  const deletes = mode === 'replace' || onMissing === 'delete';
+  refuse(at, deletes ? consequences.map((what) => `deleting rows of ${target.name} would set off ${what}`) : []);
+}
+
 function refuse(at: string, faults: readonly (string | undefined)[]): void {
   const messages = faults.flatMap((fault) => (fault === undefined ? [] : [`${at}: ${fault}`]));
   if (messages.length > 0) throw new SinkError('E_SINK_CONFIG', messages);
-}
-
-function deletes({ mode, onMissing }: Change): boolean {
-  return mode === 'replace' || onMissing === 'delete';
 }
 
 /** Whether earlier runs may have marked rows: of keys that return, that has to end, even if no more are marked. */

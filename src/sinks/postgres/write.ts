@@ -5,7 +5,7 @@ import type { Address } from './address.js';
 import { DatabaseFailure, type Session, transaction } from './connection.js';
 import { type CopyFile, escaped } from './copy-file.js';
 import { isCommitted, ledgerRuns, lockTable, recordRun } from './ledger.js';
-import { createStage, type Found, goneSql, isOwnTable, type Making } from './table.js';
+import { createStage, type Found, goneSql, inspect, isOwnTable, type Making, refuseConsequences } from './table.js';
 import { type Change, columnsOf, deletion, difference, gone, quotedList, sameKey, stage, statementsOf } from './sql.js';
 
 /** What is written: the same for the transaction that counts and for the one that commits. */
@@ -135,7 +135,7 @@ function mayPass({ kind, state }: DatabaseFailure, { mode, making }: Writing): b
   return kind !== 'refused' || state === '40P01' || state === '40001' || isRace;
 }
 
-/** @param mayBeDone Whether the answer to an earlier commit was lost. Otherwise another output of the run wrote what the table of runs has. */
+/** @param mayBeDone Whether the answer to an earlier commit was lost. Otherwise, a row of this run there is that of another output. */
 async function commitOnce(writing: Writing, counts: Counted, facts: RunFacts, mayBeDone: boolean): Promise<void> {
   const { at, address, target, found, making, runId, adopt, signal } = writing;
   const isOpen = async (session: Session) => {
@@ -157,6 +157,7 @@ async function commitOnce(writing: Writing, counts: Counted, facts: RunFacts, ma
   }
   await transaction(address, 'change', signal, async (session) => {
     if (!(await isOpen(session))) return false;
+    refuseConsequences(writing, await inspect(session, target, at), at);
     for (const sql of making.create) await session.query(sql);
     await write(session, writing, counts);
     const own = isOwnTable(writing, found, adopt);

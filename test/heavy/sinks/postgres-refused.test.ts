@@ -203,6 +203,16 @@ inPostgres('a run on a table of PostgreSQL', (database) => {
     expect(await idsOf(db)).toEqual(['2', '3']);
   });
 
+  test('is refused if its deletes would reach another table that refers to it since it began', async () => {
+    const db = await database();
+    await write(db.url, { create: true }, [1]);
+    const old = await open(db.url);
+    await db.query(`CREATE TABLE notes (id text REFERENCES leads ON DELETE CASCADE); INSERT INTO notes VALUES ('1')`);
+    const late = writeAll(Promise.resolve(old), columns, [{ id: '9', n: '1' }]);
+    await expect(late).rejects.toMatchObject({ code: 'E_SINK_CONFIG', message: expect.stringContaining('the foreign key notes_id_fkey') });
+    expect(await db.query('SELECT id FROM notes')).toEqual([{ id: '1' }]);
+  });
+
   test.each(['append', 'merge', 'replace'] as const)(
     'is refused in mode %s when another program changed what was counted',
     async (mode) => {
