@@ -16,12 +16,10 @@ type LastRun = { readonly [K in keyof SourcePresence['of']]?: string | undefined
 /**
  * The rows of an output that a run did not write, and which of them it deletes: those that a step left out, and those whose keys the
  * source is proven not to have any more. Memory: `maxSingleReads` rows.
- *
- * @typeParam T What identifies a row of the output.
  */
-export class MissingRows<T> {
+export class MissingRows {
   readonly #presence: SourcePresence;
-  readonly #candidates: { readonly row: T; readonly key: SourceKey }[] = [];
+  readonly #candidates: { readonly row: string; readonly key: SourceKey }[] = [];
   #filtered = 0;
   #unread = 0;
 
@@ -34,8 +32,8 @@ export class MissingRows<T> {
     this.#presence = presence;
   }
 
-  /** @returns `read` if the row is deleted, `unread` if the verdict decides on it. A rejected row stays. */
-  take(row: T, key: SourceKey): ReturnType<SourcePresence['stateOf']> {
+  /** @param row What identifies it in the output. @returns `read` if the row is deleted, `unread` if the verdict decides on it. A rejected row stays. */
+  take(row: string, key: SourceKey): ReturnType<SourcePresence['stateOf']> {
     const state = this.#presence.stateOf(key);
     if (state === 'read') this.#filtered += 1;
     if (state === 'unread') this.#unread += 1;
@@ -49,7 +47,7 @@ export class MissingRows<T> {
    * @returns Whether each is, of as many as are requested one by one; of more, whether all of them are, or none.
    * @throws {GateError} `E_GATE_MISSING` for too little evidence, `E_GATE_MERGE` if this run and the last one differ.
    */
-  async verdict(last: LastRun | undefined): Promise<boolean | ReadonlyMap<T, boolean>> {
+  async verdict(last: LastRun | undefined): Promise<boolean | ReadonlyMap<string, boolean>> {
     const presence = this.#presence;
     const [unread, filtered] = [this.#unread, this.#filtered];
     // Before anything is requested: a run that then deletes nothing would count as the last one.

@@ -32,7 +32,7 @@ export async function deleteMissing(
   const { at, last } = landing;
   const { shape } = index;
   const columns = key.map((name) => shape.columns.findIndex((column) => column.name === name));
-  const missing = new MissingRows<string>(at, presence);
+  const missing = new MissingRows(at, presence);
   const unseen = index.unseen();
   for (const file of before.files) {
     if (!unseen.has(file.name)) continue;

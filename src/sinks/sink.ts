@@ -145,21 +145,16 @@ export interface SinkDefinition<N extends string = string, C = unknown> extends 
   open(config: C, context: SinkContext): Promise<SinkWriter>;
 }
 
-interface ColumnOptions extends OutputOptions {
-  readonly columns?: readonly string[] | undefined;
-  readonly on_missing?: string | undefined;
-}
-
 /** Declares a sink whose options choose and name the columns. */
-export function builtInSink<const N extends string, C extends ColumnOptions>(
-  definition: Omit<SinkDefinition<N, C>, 'writes'>,
-): SinkDefinition<N, C> {
-  return { ...definition, writes: writtenColumns };
-}
-
-export function writtenColumns({ columns, on_missing, ...options }: ColumnOptions, arriving: readonly Column[]): readonly OutputColumn[] {
-  const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;
-  return [...wanted.map((column) => outputColumn(column, options)), ...(on_missing === 'mark' ? [deletedAt] : [])];
+export function builtInSink<
+  const N extends string,
+  C extends OutputOptions & { readonly columns?: readonly string[] | undefined; readonly on_missing?: string },
+>(definition: Omit<SinkDefinition<N, C>, 'writes'>): SinkDefinition<N, C> {
+  const writes: SinkDefinition<N, C>['writes'] = ({ columns, on_missing, ...options }, arriving) => {
+    const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;
+    return [...wanted.map((column) => outputColumn(column, options)), ...(on_missing === 'mark' ? [deletedAt] : [])];
+  };
+  return { ...definition, writes };
 }
 
 /** An output before its columns are known. */

@@ -1,7 +1,7 @@
 import { collectionNames } from '../../collections/index.js';
-import { LeadstreamError, reasonOf } from '../../core/index.js';
-import type { Diagnosis, DiagnosisFinding } from '../../doctor/index.js';
-import type { ConnectOptions, Pipeline } from '../../index.js';
+import { LeadstreamError } from '../../core/index.js';
+import type { Diagnosis } from '../../doctor/index.js';
+import type { ConnectOptions } from '../../index.js';
 import { command, connectionOf, loadOne, onlyPipeline, pipelineOptions, textOrJson } from '../command.js';
 import type { ArgumentsOf, CommandContext, Parser } from '../command.js';
 import { printTo } from '../console.js';
@@ -35,19 +35,14 @@ export const doctor = command(
     const { collection: first, rateLimit: ratePerSecond, format } = arguments_;
     const measured = [...new Set([...(first ? [first] : []), ...collections])];
     console.log('info', `measuring ${connection.baseUrl} with at most 60 requests`);
-    const diagnosis = await diagnoseService(connection, {
-      service,
-      collections: measured,
-      ratePerSecond,
-      signal,
-      watch: watchers(console),
-    });
-    const databases = plan ? await databasesOf(plan) : [];
-    const ready = diagnosis.ready && databases.every(({ outcome }) => outcome === 'ok');
-    const found = { ...diagnosis, ready, findings: [...databases, ...diagnosis.findings] };
+    const found = await diagnoseService(connection, { service, collections: measured, ratePerSecond, signal, watch: watchers(console) });
     const text = format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : textOf(found);
     await printTo(stdout, console.redact(text));
-    if (ready) return 0;
+    for (const { definition, config } of plan?.sinks ?? []) {
+      const database = definition.database?.(config);
+      if (plan && database) console.log('info', `${database.place}: ${await database.inspect(plan.columns(), plan.collection.key)}`);
+    }
+    if (found.ready) return 0;
     throw new LeadstreamError('E_SERVICE_UNKNOWN', missingIn(found));
   },
 );
@@ -71,28 +66,12 @@ async function subjectOf(arguments_: ArgumentsOf<typeof options>, context: Comma
   };
 }
 
-type Finding = Omit<DiagnosisFinding, 'check'> & { readonly check: string };
-
-/** Looks at the databases that a pipeline writes to. */
-async function databasesOf({ sinks, collection, columns }: Pipeline['plan']): Promise<readonly Finding[]> {
-  const tables = sinks.flatMap(({ definition, config }) => definition.database?.(config) ?? []);
-  return Promise.all(
-    tables.map(async ({ place, inspect }): Promise<Finding> => {
-      const found = inspect(columns(), collection.key).then((state) => ({ outcome: 'ok' as const, message: `${place}: ${state}` }));
-      const told = found.catch((failure: unknown) => ({ outcome: 'problem' as const, message: reasonOf(failure) }));
-      return { check: 'database', evidence: [], ...(await told) };
-    }),
-  );
-}
-
-type Findings = Omit<Diagnosis, 'findings'> & { readonly findings: readonly Finding[] };
-
 function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unknown>> {
   const keys = Object.keys(auth).map((key) => [key, `\${LEADSTREAM_${key.toUpperCase()}}`]);
   return { base_url: '${LEADSTREAM_BASE_URL}', auth: Object.fromEntries(keys) };
 }
 
-function textOf({ service, requests, maxRequests, ratePerSecond, measured, findings, block }: Findings): string {
+function textOf({ service, requests, maxRequests, ratePerSecond, measured, findings, block }: Diagnosis): string {
   const pages = measured === undefined ? '' : `; pages of ${measured}`;
   const head = `${service}: ${requests} of at most ${maxRequests} requests, at most ${ratePerSecond}/s${pages}\n`;
   const blocks = findings.map(({ check, outcome, message, evidence }) => {
@@ -103,7 +82,7 @@ function textOf({ service, requests, maxRequests, ratePerSecond, measured, findi
   return `${head}${blocks.join('')}\n${end}`;
 }
 
-function missingIn({ findings }: Findings): readonly string[] {
+function missingIn({ findings }: Diagnosis): readonly string[] {
   const open = findings.filter(({ outcome }) => outcome === 'problem' || outcome === 'unknown');
   return open
     .filter(({ evidence }, index) => index === 0 || evidence.length > 0)

@@ -32,18 +32,13 @@ const stateOption = {
 
 type TableOptions = OptionsIn<ReturnType<typeof tableOptions>>;
 
-/**
- * Makes a command for the table of its argument.
- *
- * @param whole Whether tables published together count as one.
- * @param databases Whether the table may be one of a database, which only a pipeline file names.
- */
+/** Makes a command for the table of its argument. @param whole Whether tables published together count as one. */
 function tableCommand<T extends TableOptions>(
   name: string,
   summary: string,
   options: (yargs: Argv<TableOptions>) => Argv<T>,
   work: (table: Awaited<ReturnType<typeof tableOf>>, arguments_: ArgumentsCamelCase<T>, context: CommandContext) => Promise<void>,
-  { whole = false, databases = false } = {},
+  whole = false,
 ): Command {
   return command(
     `${name} <dir>`,
@@ -51,7 +46,7 @@ function tableCommand<T extends TableOptions>(
     (yargs) => options(tableOptions(yargs)),
     async (arguments_, context) => {
       const table = await tableOf(arguments_, context, whole);
-      if (table.database && !databases)
+      if (table.database && !['runs', 'verify'].includes(name))
         throw new LeadstreamError('E_USAGE', `${table.path}: ${name} is for files; a database keeps neither files nor earlier rows`);
       await work(table, arguments_, context);
       return 0;
@@ -97,16 +92,12 @@ const runs = tableCommand(
       .option('json', { ...toggle, describe: 'One JSON object per run, with its whole manifest' })
       .example('$0 runs lake/leads', 'the published run, and those that are kept'),
   async ({ path, stores, database }, { json }, { stdout }) => {
-    const print = async (all: readonly object[], titles: readonly string[], rows: readonly (readonly string[])[]) =>
-      printTo(stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable([titles, ...rows]));
+    const print = async (all: readonly object[], table: readonly (readonly string[])[]) =>
+      printTo(stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable(table));
     if (database) {
       const ledger = (await database.runs()).runs;
-      const counts = ['total', ...mergeWords] as const;
-      const shown = ledger.map((run) => [
-        ...[run.run, run.committed_at, run.mode].map(printable),
-        ...counts.map((word) => amount(run[word] ?? 0)),
-      ]);
-      return print(ledger, ['run', 'finished', 'mode', 'rows', ...mergeWords], shown);
+      const titles = ['run', 'committed_at', 'mode', 'total', ...mergeWords] as const;
+      return print(ledger, [titles, ...ledger.map((run) => titles.map((name) => printable(String(run[name] ?? 0))))]);
     }
     const { tableRuns } = await import('../../index.js');
     const all = await tableRuns(path, { stores });
@@ -119,9 +110,8 @@ const runs = tableCommand(
       ...[manifest.files.length, manifest.bytes].map(amount),
       manifest.partial ? 'partial' : manifest.consistency,
     ]);
-    return print(all, titles, rows);
+    return print(all, [titles, ...rows]);
   },
-  { databases: true },
 );
 
 const files = tableCommand(
@@ -220,7 +210,7 @@ const rollback = tableCommand(
     const before = done.from === undefined ? '' : `; run ${done.from} is kept`;
     console.log('info', `${dir}: run ${done.to} is ${isAccepted ? 'accepted as the current one' : `published again${before}`}`);
   },
-  { whole: true },
+  true,
 );
 
 function unlogged(dir: string, run: string, stateDir: string): string {
@@ -281,7 +271,6 @@ const verify = tableCommand(
     const where = movedFrom === undefined ? '' : `, where the table is ${movedFrom}`;
     return console.log('info', `${dir}: run ${run} matches its manifest: ${counts}; the manifest ${checked}${where}`);
   },
-  { databases: true },
 );
 
 export const tableCommands: readonly Command[] = [verify, rollback, compact, runs, files];

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type * as PG from 'pg';
 import type * as Copy from 'pg-copy-streams';
 import {
+  byName,
   createRedactor,
   itemAt,
   LeadstreamError,
@@ -34,22 +35,47 @@ const settings = [
   "DO $$ BEGIN SET LOCAL client_connection_check_interval = '2s'; EXCEPTION WHEN OTHERS THEN NULL; END $$",
 ].join('; ');
 
-/** What a transaction is for. A `look` changes nothing, whatever it does; a `change` is committed if its work wants that. */
+/** What a transaction is for. A `look` changes nothing, whatever it does. */
 const levels = { look: 'REPEATABLE READ', change: 'READ COMMITTED' } as const;
 
+/** Before the second attempt at a change and those after it. */
+const waitsMs = [100, 1_000, 5_000];
+
+export interface Access {
+  readonly at: string;
+  readonly address: Address;
+  readonly signal: AbortSignal | undefined;
+}
+
 /**
- * Does work in a transaction, on a connection of its own, so that what fails is rolled back with it.
+ * Does work in a transaction, on a connection of its own. A change that lost a race or its connection is repeated. A signal stops the
+ * work, but not the commit.
  *
- * @param signal Stops the work, but not the commit.
- * @param work Returns `true` for what is to be committed.
- * @throws {DatabaseFailure} `undecided` if the answer to the commit was lost.
+ * @param work Gets whether the answer to a commit of it was lost.
+ * @throws {SinkError} `E_SINK_DATABASE` if it cannot be told whether it is committed.
  */
 export async function transaction<T>(
-  address: Address,
+  access: Access,
   kind: keyof typeof levels,
-  signal: AbortSignal | undefined,
-  work: (session: Session) => Promise<T>,
+  work: (session: Session, mayBeDone: boolean) => Promise<T>,
 ): Promise<T> {
+  let undecided: DatabaseFailure | undefined;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await attempted(undecided ? { ...access, signal: undefined } : access, kind, (session) =>
+        work(session, undecided !== undefined),
+      );
+    } catch (failure) {
+      if (!(failure instanceof DatabaseFailure)) throw failure;
+      if (failure.isUndecided) undecided = failure;
+      const mayPass = failure.isLost || /^(?:40|23505)/.test(failure.state);
+      if (kind === 'look' || !mayPass || attempt === waitsMs.length) throw translated(access.at, undecided ?? failure);
+      await wait(waitsMs[attempt]);
+    }
+  }
+}
+
+async function attempted<T>({ address, signal }: Access, kind: keyof typeof levels, work: (session: Session) => Promise<T>): Promise<T> {
   const { Client } = nodeRequire()('pg') as typeof PG;
   const client = new Client({ ...address, connectionTimeoutMillis: 15_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000 });
   const session = new Session(client);
@@ -58,27 +84,23 @@ export async function transaction<T>(
   // What is lost between two statements fails the next one.
   client.on('error', () => undefined);
   try {
-    let result: T;
-    try {
-      signal?.throwIfAborted();
-      await failing(client.connect());
-      await session.query(`BEGIN ISOLATION LEVEL ${levels[kind]}; ${settings}`);
-      result = await work(session);
-      signal?.throwIfAborted();
-    } catch (failure) {
-      throw signal?.aborted ? stoppedBy(signal, 'the run was stopped; nothing was published') : failure;
-    } finally {
-      left?.();
-    }
-    if (kind === 'change' && result === true) await session.commit();
+    signal?.throwIfAborted();
+    await failing(client.connect());
+    await session.query(`BEGIN ISOLATION LEVEL ${levels[kind]}; ${settings}`);
+    const result = await work(session);
+    signal?.throwIfAborted();
+    left?.();
+    if (kind === 'change') await session.commit();
     else await session.query('ROLLBACK').catch(() => undefined);
     return result;
   } catch (failure) {
+    const isFailure = failure instanceof DatabaseFailure;
+    if (signal?.aborted && !(isFailure && failure.isUndecided)) throw stoppedBy(signal, 'the run was stopped; nothing was published');
     // The driver takes one that the URL does not have from the environment or a file, where no sink declares it.
-    if (failure instanceof DatabaseFailure) failure.message = createRedactor([client.password ?? ''])(failure.message);
+    if (isFailure) failure.message = createRedactor([client.password ?? ''])(failure.message);
     throw failure;
   } finally {
-    await Promise.race([client.end().catch(() => undefined), wait(2_000, undefined, { ref: false })]);
+    left?.();
     cut();
   }
 }
@@ -90,9 +112,10 @@ export class Session {
     return failing(this.client.query(sql, [...values]));
   }
 
-  /** @returns The only row. */
-  async one(sql: string, values?: readonly unknown[]): Promise<Readonly<Record<string, unknown>>> {
-    return itemAt((await this.query(sql, values)).rows, 0);
+  /** @returns The numbers in the only row. */
+  async counts<const K extends string>(names: readonly K[], sql: string): Promise<Readonly<Record<K, number>>> {
+    const row = itemAt((await this.query(sql)).rows, 0);
+    return byName(names, (name) => Number(row[name]));
   }
 
   /** Sends the data of a COPY. @returns The number of rows. */
@@ -105,45 +128,43 @@ export class Session {
 
   async commit(): Promise<void> {
     const { command } = await this.query('COMMIT').catch((failure: unknown) => {
-      throw failure instanceof DatabaseFailure && failure.kind === 'lost' ? new DatabaseFailure('undecided', failure.message) : failure;
+      if (!(failure instanceof DatabaseFailure) || !failure.isLost) throw failure;
+      const what = 'during the commit, so it is unknown whether the run is committed; the next run finds out';
+      throw new DatabaseFailure(`${failure.message} ${what}`, failure.state, true);
     });
     // The answer to a failed transaction is its rollback.
-    if (command !== 'COMMIT') throw new DatabaseFailure('refused', 'the transaction was rolled back', '40000');
+    if (command !== 'COMMIT') throw new DatabaseFailure('the transaction was rolled back', '40000');
   }
 }
 
 /** A failure of the database. Its message has no values of rows. */
-export class DatabaseFailure extends Error {
-  /** @param kind `lost`: the connection; `undecided`: the answer to a commit. */
+class DatabaseFailure extends Error {
+  /** Whether the connection was lost. */
+  readonly isLost: boolean;
+
+  /** @param isUndecided Whether it was lost with the answer to a commit. */
   constructor(
-    readonly kind: 'lost' | 'undecided' | 'refused',
     message: string,
-    readonly state = '',
+    readonly state: string,
+    readonly isUndecided = false,
   ) {
     super(message);
+    this.isLost = /^(?:$|08|57P0|25P03)/.test(state);
   }
-}
-
-async function failing<T>(work: Promise<T>): Promise<T> {
-  return work.catch((thrown: unknown) => {
-    throw databaseFailureOf(thrown);
-  });
 }
 
 /** Other messages of the server, on data or raised by functions, may have values of rows. */
 const discreet = /^(?:08|0A|25|28|3D|3F|40|42|53|55|57|58)/;
 
-function databaseFailureOf(thrown: unknown): DatabaseFailure {
-  const isAnswer = thrown instanceof Error && 'severity' in thrown && 'code' in thrown && typeof thrown.code === 'string';
-  // Of several attempts at a connection, only the code is known.
-  if (!isAnswer) return new DatabaseFailure('lost', reasonOf(thrown) || String(Reflect.get(Object(thrown), 'code')));
-  const state = String(thrown.code);
-  const named = ['table', 'column', 'constraint'].flatMap((what) => {
-    const name: unknown = Reflect.get(thrown, what);
-    return typeof name === 'string' ? [`${what} ${name}`] : [];
+async function failing<T>(work: Promise<T>): Promise<T> {
+  const { DatabaseError } = nodeRequire()('pg') as typeof PG;
+  return work.catch((thrown: unknown) => {
+    // Of several attempts at a connection, only the code is known.
+    if (!(thrown instanceof DatabaseError)) throw new DatabaseFailure(reasonOf(thrown) || String(Reflect.get(Object(thrown), 'code')), '');
+    const { code = '', message, column, constraint } = thrown;
+    const named = Object.entries({ column, constraint }).flatMap(([what, name]) => (name === undefined ? [] : [`${what} ${name}`]));
+    throw new DatabaseFailure([discreet.test(code) ? message : 'PostgreSQL refused the rows', ...named].join(', '), code);
   });
-  const message = [discreet.test(state) ? thrown.message : 'PostgreSQL refused the rows', ...named].join(', ');
-  return new DatabaseFailure(/^(?:08|57P0|25P03)/.test(state) ? 'lost' : 'refused', message, state);
 }
 
 const codes: readonly (readonly [RegExp, SinkError['code']])[] = [
@@ -154,13 +175,8 @@ const codes: readonly (readonly [RegExp, SinkError['code']])[] = [
   [/^(?:2[1-4F]|38|39|44|P0)/, 'E_SINK_VALUE'],
 ];
 
-/** Does work on a database, and fails with our error for one of its failures. */
-export async function translated<T>(at: string, work: () => Promise<T>): Promise<T> {
-  return work().catch((failure: unknown) => {
-    if (!(failure instanceof DatabaseFailure)) throw failure;
-    const { state } = failure;
-    const message = `${at}: ${failure.message}${state === '' ? '' : ` (SQLSTATE ${state})`}`;
-    if (/^(?:55P03|40)/.test(state)) throw new LeadstreamError('E_RUN_LOCKED', message);
-    throw new SinkError(codes.find(([states]) => states.test(state))?.[1] ?? 'E_SINK_WRITE', message);
-  });
+function translated(at: string, { message, state }: DatabaseFailure): LeadstreamError {
+  const text = `${at}: ${message}${state === '' ? '' : ` (SQLSTATE ${state})`}`;
+  if (/^(?:55P03|40)/.test(state)) return new LeadstreamError('E_RUN_LOCKED', text);
+  return new SinkError(codes.find(([states]) => states.test(state))?.[1] ?? 'E_SINK_WRITE', text);
 }

@@ -33,7 +33,7 @@ export function escaped(text: string): string {
   return text.replaceAll(/[\\\n\r\t]/g, (character) => escapes[character] ?? character);
 }
 
-/** The rows of a run, on this machine, for as many transactions as their commit takes. */
+/** Rows of a run, on this machine, for as many transactions as their commit takes. */
 export class CopyFile {
   rows = 0;
   bytes = 0;
@@ -51,12 +51,11 @@ export class CopyFile {
   }
 
   *chunks(): Iterable<Uint8Array> {
-    for (let at = 0; at < this.bytes; at += chunkBytes) yield* this.file.readAll([{ at, length: Math.min(chunkBytes, this.bytes - at) }]);
+    const most = 1 << 18;
+    for (let at = 0; at < this.bytes; at += most) yield* this.file.readAll([{ at, length: Math.min(most, this.bytes - at) }]);
   }
 
   close(): Promise<void> {
     return this.file.close();
   }
 }
-
-const chunkBytes = 1 << 18;

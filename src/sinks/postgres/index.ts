@@ -1,20 +1,18 @@
 import type { z } from 'zod';
-import { amountOf, defined, type MergeCounts, SinkError, type Column } from '../../core/index.js';
+import { amountOf, defined, type MergeCounts, SinkError } from '../../core/index.js';
 import { scratchFolder } from '../../engine/index.js';
 import type { RunFacts } from '../../lake/index.js';
-import { openInCode } from '../alone.js';
-import { checkKeyed, keyFields } from '../keyed.js';
+import { openInCode, standaloneSink } from '../alone.js';
+import { checkKeyed } from '../keyed.js';
 import { checkColumns } from '../options.js';
-import { project } from '../projection.js';
-import { builtInSink, type DatabaseTable, PhasedWriter, type PreparedOutput, type SinkContext, type SinkDefinition } from '../sink.js';
-import { type SinkWriter, writtenColumns } from '../sink.js';
-import { addressOf, secretPartsOf } from './address.js';
-import { transaction, translated } from './connection.js';
+import { builtInSink, type DatabaseTable, PhasedWriter, type SinkContext, type SinkDefinition, type SinkWriter } from '../sink.js';
+import { addressOf, addressProblem } from './address.js';
+import { type Access, type Session, transaction } from './connection.js';
 import { CopyFile, CopyFormat } from './copy-file.js';
 import { ledgerRuns, publishedBy } from './ledger.js';
 import { databasePlace, postgresConfig, type PostgresConfig } from './options.js';
-import { type Change, targetOf } from './sql.js';
-import { fit, hasMarks, inspect, isForeign } from './table.js';
+import { targetOf } from './sql.js';
+import { fit, type Found, inspect } from './table.js';
 import { commitChanges, countChanges, type Writing } from './write.js';
 
 /** The options of `postgres`, named as in a pipeline file. The reference of pipeline files explains each of them. */
@@ -44,7 +42,7 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
     { url: '${DATABASE_URL}', table: 'crm.leads', create: true },
     { url: '${DATABASE_URL}', table: 'leads', mode: 'append', key: ['lead_id'], columns: ['lead_id', 'zipcode'] },
   ],
-  secrets: [{ path: ['url'], parts: secretPartsOf }],
+  secrets: [{ path: ['url'], parts: (url) => [addressOf(url)?.password ?? ''] }],
   check(options, arriving, plan) {
     checkColumns(options.columns, arriving, plan);
     checkKeyed(options, arriving, plan);
@@ -56,33 +54,64 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
     return place === undefined ? undefined : tableOf(options, place);
   },
   async open(options, context) {
-    const { at, planned, runId, signal, presence } = context;
-    const { adopt, max_deleted, max_changed } = options;
-    // What does not fit is known before the first request, but for fields that the service sends undeclared.
-    const first = await look(options, context, planned);
-    const [file, gone] = [await CopyFile.open(context.scratch ?? scratchFolder()), await CopyFile.open(context.scratch ?? scratchFolder())];
-    const close = async () => void (await Promise.all([file.close(), gone.close()]));
+    const { at, planned, runId, presence, scratch = scratchFolder() } = context;
+    const { adopt, mode, on_missing, max_deleted, max_changed } = options;
+    const { last } = await looked(options, context, async (session, found) => {
+      // What does not fit is known before the first request, but for fields that the service sends undeclared.
+      if (planned) await fit(session, found, options, context, planned);
+      return found;
+    });
+    const [file, gone, unread] = [await CopyFile.open(scratch), await CopyFile.open(scratch), await CopyFile.open(scratch)];
+    const close = async () => void (await Promise.all([file.close(), gone.close(), unread.close()]));
     return new PhasedWriter(at, {
-      earlier: first.found.last && publishedBy(first.found.last),
+      earlier: last && publishedBy(last),
       async begin(arriving) {
-        const { found, fitting } = first.fitting && arriving.length === planned?.length ? first : await look(options, context, arriving);
-        if (!fitting) throw new Error('columns were not compared');
-        const nul = 'has a NUL character, which PostgreSQL cannot represent';
-        const { columns, take } = project(arriving, { ...options, required: fitting.fields, nul }, context);
-        const format = new CopyFormat(columns);
-        const writing: Writing = {
-          ...fitting.change,
-          making: fitting.making,
+        const { fitted, take } = await looked(options, context, (session, found) =>
           // Whoever wrote since then is noticed at the commit.
-          found: { ...found, last: first.found.last },
-          ...{ at, address: first.address, runId, signal, presence, adopt, max_deleted, max_changed, file, gone },
+          fit(session, { ...found, last }, options, context, arriving),
+        );
+        const writing: Writing = {
+          ...fitted,
+          ...accessOf(options, context),
+          runId,
+          presence,
+          adopt,
+          max_deleted,
+          max_changed,
+          file,
+          gone,
+          unread,
         };
+        const format = new CopyFormat(fitted.columns);
         return {
           async write(page) {
             const batch = take(page);
             await file.append(format.rows(batch), batch.rows);
           },
-          prepare: () => prepared(writing, databasePlace(options), close),
+          async prepare() {
+            const counted = await countChanges(writing);
+            const { marked, ...counts } = counted;
+            const merged: MergeCounts = on_missing === 'mark' ? counted : counts;
+            let facts: RunFacts | undefined;
+            return {
+              rows: file.rows - counts.unchanged,
+              bytes: file.bytes,
+              total: counts.before + counts.inserted - counts.deleted,
+              unchanged: counts.unchanged,
+              // Of a merge, these are written.
+              changed: mode === 'append' ? counts.changed : 0,
+              ...defined({ path: databasePlace(options), merged: mode === 'merge' ? merged : undefined }),
+              actions: (given) => {
+                facts = given;
+                return Promise.resolve([]);
+              },
+              async commit() {
+                if (facts === undefined) throw new Error('a commit needs the facts of its run');
+                await commitChanges(writing, counted, facts);
+              },
+              cleanup: close,
+            };
+          },
         };
       },
       async abort(underWay) {
@@ -93,32 +122,20 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
   },
 });
 
-/** Looks at the database of a run, which is not connected while it reads. @param arriving Columns to be compared with it, if known. */
-async function look(
+function accessOf({ url }: PostgresConfig, { at, signal }: Pick<SinkContext, 'at' | 'signal'>): Access {
+  const address = addressOf(url);
+  if (!address) throw new SinkError('E_SINK_CONFIG', `${at}: url ${addressProblem}`);
+  return { at, address, signal };
+}
+
+/** Looks at a database, which a run is not connected to while it reads. */
+async function looked<T>(
   options: PostgresConfig,
-  context: Pick<SinkContext, 'at' | 'signal' | 'key' | 'presence'>,
-  arriving?: readonly Column[],
-) {
-  const { at, signal } = context;
-  const { mode, on_missing: onMissing, ignore = [] } = options;
-  const [address, target] = [addressOf(options.url), targetOf(options.table)];
-  if ('problem' in address) throw new SinkError('E_SINK_CONFIG', `${at}: url ${address.problem}`);
-  return translated(at, () =>
-    transaction(address, 'look', signal, async (session) => {
-      const found = await inspect(session, target, at);
-      if (!arriving) return { address, target, found };
-      const columns = writtenColumns({ ...options, on_missing: 'keep' }, arriving);
-      // A table that is replaced needs a key only to be created with it.
-      const fields = mode === 'replace' && found.kind !== null && !options.create ? [] : keyFields(arriving, options, context);
-      const namesOf = (wanted: readonly string[]) =>
-        wanted.flatMap((field) => columns.find((column) => column.field === field)?.name ?? []);
-      const change: Change = {
-        ...{ target, mode, onMissing, columns, marks: onMissing === 'mark' || (mode !== 'replace' && hasMarks(found, columns)) },
-        ...{ key: namesOf(fields), ignored: namesOf(ignore) },
-      };
-      const making = await fit(session, found, change, options, at);
-      return { address, target, found, fitting: { fields, change, making } };
-    }),
+  context: Pick<SinkContext, 'at' | 'signal'>,
+  work: (session: Session, found: Found) => Promise<T>,
+): Promise<T> {
+  return transaction(accessOf(options, context), 'look', async (session) =>
+    work(session, await inspect(session, targetOf(options.table), context.at)),
   );
 }
 
@@ -126,54 +143,21 @@ function tableOf(options: PostgresConfig, place: string): DatabaseTable {
   return {
     place,
     async inspect(columns, key) {
-      const { found } = await look(options, { at: place, key }, columns);
-      const { last, version } = found;
-      const state = found.kind !== null && found.has_ledger ? 'no run has written it' : 'the first run creates what is missing';
-      const rows = last && `run ${last.run} left ${amountOf(last.total, 'row')}`;
-      return `PostgreSQL ${Math.floor(version / 10_000)}; ${rows ?? state}`;
+      const context = standaloneSink(place, { key });
+      const { version, last } = await looked(options, context, async (session, found) => {
+        await fit(session, found, options, context, columns);
+        return found;
+      });
+      const state = last ? `run ${last.run} left ${amountOf(last.total, 'row')}` : 'no run has written it';
+      return `PostgreSQL ${version}; ${state}`;
     },
     async runs() {
-      const { address, target, found } = await look(options, { at: place, key: [] });
-      if (!found.last) throw new SinkError('E_SINK_RUN', `no run has written ${place}`);
-      return translated(place, () =>
-        transaction(address, 'look', undefined, async (session) => {
-          const { rows } = await session.one(`SELECT count(*) AS rows FROM ${target.name}`);
-          return { runs: await ledgerRuns(session, target), rows: Number(rows) };
-        }),
-      );
+      const target = targetOf(options.table);
+      return looked(options, { at: place }, async (session, { last }) => {
+        if (!last) throw new SinkError('E_SINK_RUN', `no run has written ${place}`);
+        const { rows } = await session.counts(['rows'], `SELECT count(*) AS rows FROM ${target.name}`);
+        return { runs: await ledgerRuns(session, target), rows };
+      });
     },
-  };
-}
-
-async function prepared(writing: Writing, path: string | undefined, cleanup: () => Promise<void>): Promise<PreparedOutput> {
-  const { at, mode, onMissing, found, file, adopt } = writing;
-  const counted = await translated(at, () => countChanges(writing));
-  const { isAll: _, marked, ...counts } = counted;
-  // Others may have written rows since the table was found empty.
-  const foreign = isForeign(writing, found, counted.deleted + marked > 0, adopt);
-  if (foreign !== undefined) throw new SinkError('E_SINK_CONFIG', `${at}: ${foreign}`);
-  const merged: MergeCounts = { ...counts, ...(onMissing === 'mark' && { marked }) };
-  let facts: RunFacts | undefined;
-  return {
-    ...{
-      rows: file.rows - counts.unchanged,
-      bytes: file.bytes,
-      total: counts.before + counts.inserted - counts.deleted,
-      unchanged: counts.unchanged,
-    },
-    // Of a merge, these are written.
-    changed: mode === 'append' ? counts.changed : 0,
-    ...(mode === 'merge' && { merged }),
-    ...defined({ path }),
-    actions: (given) => {
-      facts = given;
-      return Promise.resolve([]);
-    },
-    async commit() {
-      if (facts === undefined) throw new Error('a commit needs the facts of its run');
-      const known = facts;
-      await translated(at, () => commitChanges(writing, counted, known));
-    },
-    cleanup,
   };
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { byName, mergeWords, type MergeCounts, type OutputColumn, schema, zod } from '../../core/index.js';
+import { byName, mergeWords, type MergeCounts, type OutputColumn, schema } from '../../core/index.js';
 import { manifestShape, type Published, type RunFacts } from '../../lake/index.js';
 import type { Session } from './connection.js';
-import type { Change, Target } from './sql.js';
+import type { Target } from './sql.js';
 
 const countNames = ['before', ...mergeWords] as const;
 const texts = ['run', 'pipeline', 'mode'] as const;
@@ -14,8 +14,8 @@ const row = schema((z) => {
   const flags = byName(['own', 'marks'] as const, () => z.boolean());
   return z.object({
     ...byName(texts, () => z.string()),
-    committed_at: z.string(),
-    ...byName([...countNames, 'total'] as const, () => zod().coerce.number()),
+    committed_at: z.date().transform((date) => date.toISOString()),
+    ...byName([...countNames, 'total'] as const, () => z.coerce.number()),
     facts: z.object({ columns, undeclared, reads, partial, fingerprint, service, account, collection, ...flags }),
   });
 });
@@ -35,16 +35,9 @@ export function ledgerSql({ ledger }: Target): string {
 
 /** @returns The runs of a table, the newest first. */
 export async function ledgerRuns(session: Session, { ledger, table }: Target, most?: number): Promise<readonly Recorded[]> {
-  const committed = `to_char(committed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS committed_at`;
-  const names = [...texts, ...countNames, 'total', 'facts', committed].join(', ');
-  const sql = `SELECT ${names} FROM ${ledger} WHERE table_name = $1 ORDER BY number DESC LIMIT $2`;
+  const sql = `SELECT * FROM ${ledger} WHERE table_name = $1 ORDER BY number DESC LIMIT $2`;
   const { rows } = await session.query(sql, [table, most ?? null]);
   return rows.map((each) => row().parse(each));
-}
-
-export async function isCommitted(session: Session, { ledger, table }: Target, run: string): Promise<boolean> {
-  const { rows } = await session.query(`SELECT FROM ${ledger} WHERE table_name = $1 AND run = $2`, [table, run]);
-  return rows.length > 0;
 }
 
 /** Waits until no other run changes the table. A statement of its own: what follows sees what the others committed. */
@@ -57,14 +50,13 @@ export async function lockTable(session: Session, { schema: namespace, table }: 
 
 export async function recordRun(
   session: Session,
-  { target: { ledger, table }, mode }: Change,
-  run: string,
+  { target: { ledger, table }, mode, runId }: { readonly target: Target; readonly mode: string; readonly runId: string },
   counts: MergeCounts,
   written: Pick<Recorded['facts'], 'own' | 'marks'> & { readonly columns: readonly OutputColumn[] },
   { undeclared = [], reads = {}, ...facts }: RunFacts,
 ): Promise<void> {
   const known = JSON.stringify({ ...written, ...facts, undeclared, reads });
-  const values = [table, run, facts.pipeline, mode, ...countNames.map((name) => counts[name] ?? 0), known];
+  const values = [table, runId, facts.pipeline, mode, ...countNames.map((name) => counts[name] ?? 0), known];
   const places = values.map((_, index) => `$${index + 1}`).join(', ');
   await session.query(`INSERT INTO ${ledger} (table_name, ${[...texts, ...countNames].join(', ')}, facts) VALUES (${places})`, values);
 }

@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { schema } from '../../core/index.js';
 import { keyedOptions, refuseUnkeyed } from '../keyed.js';
 import { columns, naming, onError, types } from '../options.js';
-import { addressOf } from './address.js';
+import { addressOf, addressProblem } from './address.js';
 import { missingDriver } from './connection.js';
-import { ledgerName, nameProblem, targetOf } from './sql.js';
+import { nameProblem, targetOf } from './sql.js';
 
 const shape = schema((z) =>
   z.strictObject({
@@ -44,12 +44,10 @@ export const postgresConfig = schema(() =>
     };
     const { url, table } = options;
     // What a reference refers to may be unknown while a file is checked.
-    const address = url.startsWith('${') ? undefined : addressOf(url);
-    refuse('url', address && 'problem' in address ? address.problem : missingDriver());
+    const isKnown = !url.startsWith('${');
+    refuse('url', isKnown && !addressOf(url) ? addressProblem : missingDriver());
     refuseUnkeyed(options, refuse);
-    const names = targetOf(table);
-    refuse('table', nameProblem(names.schema) ?? nameProblem(names.table));
-    if (names.table === ledgerName) refuse('table', `${ledgerName} is the table of runs; choose another name`);
+    for (const name of table.split('.')) refuse('table', nameProblem(name));
   }),
 );
 
@@ -58,5 +56,5 @@ export type PostgresConfig = z.output<ReturnType<typeof postgresConfig>>;
 /** Returns what identifies a table of a database, without secrets. */
 export function databasePlace({ url, table }: Pick<PostgresConfig, 'url' | 'table'>): string | undefined {
   const [address, names] = [addressOf(url), targetOf(table)];
-  return 'problem' in address ? undefined : `${names.schema}.${names.table} at ${address.host}:${address.port}/${address.database}`;
+  return address && `${names.schema}.${names.table} at ${address.host}:${address.port}/${address.database}`;
 }

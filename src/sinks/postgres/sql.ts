@@ -31,23 +31,20 @@ export function nameProblem(name: string): string | undefined {
   return Buffer.byteLength(name) > 63 ? `the name ${name} has more than 63 bytes` : undefined;
 }
 
-/** The table with a row for each run, in the schema of the tables. */
-export const ledgerName = 'leadstream_runs';
-
-/** A table. `name` is its name as SQL, `ledger` that of the table of runs next to it. */
+/** A table. `name` is its name as SQL, `ledger` that of the table with a row for each run, in its schema. */
 export type Target = ReturnType<typeof targetOf>;
 
 export function targetOf(text: string) {
   const [first = '', second] = text.split('.');
   const [schema, table] = second === undefined ? ['public', first] : [first, second];
-  return { schema, table, name: `${quoted(schema)}.${quoted(table)}`, ledger: `${quoted(schema)}.${ledgerName}` };
+  return { schema, table, name: `${quoted(schema)}.${quoted(table)}`, ledger: `${quoted(schema)}.leadstream_runs` };
 }
 
 /** How a run changes the rows of a table. */
 export interface Change {
   readonly target: Target;
   readonly mode: 'replace' | 'append' | 'merge';
-  readonly onMissing: 'keep' | 'delete' | 'mark';
+  readonly on_missing: 'keep' | 'delete' | 'mark';
   /** Columns of the rows of the run. Those that the table does not have yet may be left out, to compare with the rest. */
   readonly columns: readonly OutputColumn[];
   /** Names of columns that identify a row. */
@@ -63,9 +60,14 @@ export function columnsOf({ columns, marks }: Pick<Change, 'columns' | 'marks'>)
   return [...columns, ...(marks ? [deletedAt] : [])];
 }
 
-/** The rows of the run, and the keys of rows that it may delete, in a transaction. */
+/** The rows of the run, and the keys of rows that it deletes, in a transaction. */
 export const stage = 'pg_temp.leadstream_stage';
 export const gone = 'pg_temp.leadstream_gone';
+
+/** Makes an empty one of them, even if a session that PgBouncer shares has a table of that name. */
+export function temporarySql(name: string, columns: readonly OutputColumn[]): string {
+  return `DROP TABLE IF EXISTS ${name}; CREATE TEMPORARY TABLE ${name} (${columns.map(definitionOf).join(', ')}) ON COMMIT DROP`;
+}
 
 export function sameKey(key: readonly string[], rows = 'stage'): string {
   return key.map((name) => `kept.${quoted(name)} = ${rows}.${quoted(name)}`).join(' AND ');
@@ -94,10 +96,10 @@ export function statementsOf(change: Change): Readonly<Partial<Record<'deleted' 
   return { changed: `UPDATE ${target.name} AS kept SET ${values} FROM ${stage} AS stage WHERE ${where}`, inserted };
 }
 
-/** Deletes or marks rows by their keys. @param isAll Whether it takes those, too, that were not read but may be there. */
-export function deletion({ target, onMissing, key }: Change, isAll: boolean): string {
-  const where = `${sameKey(key, 'gone')}${isAll ? '' : ' AND NOT gone.is_unread'}`;
-  if (onMissing === 'delete') return `DELETE FROM ${target.name} AS kept USING ${gone} AS gone WHERE ${where}`;
+/** Deletes or marks rows by their keys. */
+export function deletion({ target, on_missing, key }: Change): string {
+  const where = sameKey(key, 'gone');
+  if (on_missing === 'delete') return `DELETE FROM ${target.name} AS kept USING ${gone} AS gone WHERE ${where}`;
   const isUnmarked = `kept.${deletedAt.name} IS NULL`;
   return `UPDATE ${target.name} AS kept SET ${deletedAt.name} = now() FROM ${gone} AS gone WHERE ${where} AND ${isUnmarked}`;
 }

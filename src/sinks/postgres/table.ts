@@ -1,7 +1,10 @@
 import type { z } from 'zod';
-import { schema, SinkError, type OutputColumn } from '../../core/index.js';
+import { type Column, itemAt, schema, SinkError, type OutputColumn } from '../../core/index.js';
 import { deletedAt } from '../../lake/index.js';
-import { DatabaseFailure, type Session } from './connection.js';
+import { keyFields } from '../keyed.js';
+import { project } from '../projection.js';
+import type { SinkContext } from '../sink.js';
+import type { Session } from './connection.js';
 import { ledgerRuns, ledgerSql, type Recorded } from './ledger.js';
 import type { PostgresConfig } from './options.js';
 import {
@@ -10,21 +13,21 @@ import {
   columnTypes,
   commentSql,
   definitionOf,
-  deletion,
-  gone,
-  ledgerName,
   nameProblem,
   quoted,
   quotedList,
   stage,
   statementsOf,
   type Target,
+  targetOf,
+  temporarySql,
 } from './sql.js';
 
 const state = schema((z) =>
   z.object({
-    ...{ version: z.coerce.number(), encoding: z.string(), kind: z.string().nullable(), is_parent: z.boolean() },
-    ...{ has_schema: z.boolean(), has_ledger: z.boolean() },
+    ...{ version: z.string(), encoding: z.string(), has_schema: z.boolean(), has_ledger: z.boolean() },
+    // `null` if there is no table of the name.
+    is_plain: z.boolean().nullable(),
     // `is_required`: a row that does not name it is refused.
     columns: z.array(z.object({ name: z.string(), type: z.string(), is_required: z.boolean() })),
     // What a delete would set off: foreign keys, triggers and rules.
@@ -32,31 +35,30 @@ const state = schema((z) =>
   }),
 );
 
-/** What a database has, as a run found it before it read anything, with the last run that committed to the table. */
-export type Found = Omit<z.output<ReturnType<typeof state>>, 'encoding' | 'is_parent'> & {
+/** What a database has, as a run found it, with the last run that committed to the table. */
+export type Found = z.output<ReturnType<typeof state>> & {
+  readonly hasTable: boolean;
   readonly hasRows: boolean;
   readonly last: Recorded | undefined;
 };
 
 /** Looks at a database. @throws {SinkError} `E_SINK_CONFIG` for what no run can write to. */
 export async function inspect(session: Session, target: Target, at: string): Promise<Found> {
-  const { encoding, is_parent, ...found } = state().parse(await session.one(stateQuery, [target.schema, target.table, ledgerName]));
-  const { version, kind } = found;
+  const { rows } = await session.query(stateQuery, [target.name, target.ledger, quoted(target.schema)]);
+  const found = state().parse(itemAt(rows, 0));
   refuse(at, [
-    version < 130_000 ? `the server is of version ${Math.floor(version / 10_000)}; it must be 13 or newer` : undefined,
-    encoding === 'UTF8' ? undefined : `the database is encoded in ${encoding}; it must be UTF8`,
-    kind === null || kind === 'r' || kind === 'p' ? undefined : `${target.name} is not a table`,
-    kind === 'r' && is_parent ? `other tables inherit from ${target.name}` : undefined,
+    found.encoding !== 'UTF8' && `the database is encoded in ${found.encoding}; it must be UTF8`,
+    found.is_plain === false && `${target.name} is not a table, or other tables inherit from it`,
   ]);
   const [last] = found.has_ledger ? await ledgerRuns(session, target, 1) : [];
-  const hasRows = kind !== null && (await session.one(`SELECT EXISTS (SELECT FROM ${target.name}) AS found`))['found'] === true;
-  return { ...found, hasRows, last };
+  const hasTable = found.is_plain !== null;
+  const hasRows = hasTable && (await session.query(`SELECT FROM ${target.name} LIMIT 1`)).rows.length > 0;
+  return { ...found, hasTable, hasRows, last };
 }
 
 /** A collation that takes different texts as equal would hide changes. */
 const stateQuery = `
-  WITH RECURSIVE space AS (SELECT oid FROM pg_namespace WHERE nspname = $1),
-    this AS (SELECT c.oid, relkind FROM pg_class AS c JOIN space ON relnamespace = space.oid WHERE relname = $2),
+  WITH RECURSIVE this AS (SELECT oid, relkind FROM pg_class WHERE oid = to_regclass($1)),
     parts AS (SELECT oid FROM this UNION SELECT inhrelid FROM pg_inherits JOIN parts ON inhparent = parts.oid),
     consequences AS (
       SELECT format('the foreign key %I of %s', conname, conrelid::regclass) AS what
@@ -73,17 +75,19 @@ const stateQuery = `
       FROM this JOIN pg_attribute ON attrelid = this.oid LEFT JOIN pg_collation AS c ON c.oid = attcollation
       WHERE attnum > 0 AND NOT attisdropped
     )
-  SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding,
-    (SELECT relkind FROM this) AS kind, (SELECT count(*) FROM parts) > 1 AS is_parent, EXISTS (SELECT FROM space) AS has_schema,
-    EXISTS (SELECT FROM pg_class WHERE relnamespace = (SELECT oid FROM space) AND relname = $3) AS has_ledger,
+  SELECT current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,
+    (SELECT relkind = 'p' OR (relkind = 'r' AND (SELECT count(*) FROM parts) = 1) FROM this) AS is_plain,
+    to_regnamespace($3) IS NOT NULL AS has_schema, to_regclass($2) IS NOT NULL AS has_ledger,
     coalesce((SELECT json_agg(columns) FROM columns), '[]') AS columns,
     coalesce((SELECT json_agg(what) FROM consequences), '[]') AS consequences`;
 
-/** What a run makes before it writes rows. */
-export interface Making {
-  readonly create: readonly string[];
-  /** Columns of an existing table. */
-  readonly alter: readonly string[];
+/** What a run does to the table that it found. */
+export interface Fitted extends Change {
+  readonly found: Found;
+  readonly adopt: boolean;
+  /** Statements that create what is missing, and that add columns to an existing table. */
+  readonly creating: readonly string[];
+  readonly altering: readonly string[];
 }
 
 /**
@@ -92,103 +96,78 @@ export interface Making {
  *
  * @throws {SinkError} `E_SINK_CONFIG` with everything that does not fit.
  */
-export async function fit(
-  session: Session,
-  found: Found,
-  change: Change,
-  { create, adopt }: Pick<PostgresConfig, 'create' | 'adopt'>,
-  at: string,
-): Promise<Making> {
-  const { target, key } = change;
-  const [columns, hasTable] = [columnsOf(change), found.kind !== null];
+export async function fit(session: Session, found: Found, options: PostgresConfig, context: SinkContext, arriving: readonly Column[]) {
+  const { at } = context;
+  const { mode, on_missing, adopt } = options;
+  const { hasTable, has_ledger, last } = found;
+  // A table that is replaced needs a key only to be created with it.
+  const fields = mode === 'replace' && hasTable && !options.create ? [] : keyFields(arriving, options, context);
+  const nul = 'has a NUL character, which PostgreSQL cannot represent';
+  const { columns, take } = project(arriving, { ...options, required: fields, nul }, context);
+  const namesOf = (wanted: readonly string[]) => wanted.flatMap((field) => columns.find((column) => column.field === field)?.name ?? []);
+  const target = targetOf(options.table);
   const typeIn = (name: string) => found.columns.find((column) => column.name === name)?.type;
-  const added = columns.filter(({ name }) => hasTable && typeIn(name) === undefined);
-  const making: Making = {
-    create: [...(hasTable ? [] : tableSql(change, found, columns)), ...(found.has_ledger ? [] : [ledgerSql(target)])],
-    alter: added.flatMap((column) => [
-      `ALTER TABLE ${target.name} ADD COLUMN IF NOT EXISTS ${definitionOf(column)}`,
-      commentSql(target.name, column),
-    ]),
-  };
+  const hasOther = columns.some(({ name }) => name === deletedAt.name);
+  // Rows that earlier runs marked may return, even if no more are marked.
+  const mayReturn = mode !== 'replace' && last?.facts.marks === true && typeIn(deletedAt.name) !== undefined && !hasOther;
+  const marks = on_missing === 'mark' || mayReturn;
+  const change: Change = { target, mode, on_missing, columns, key: namesOf(fields), ignored: namesOf(options.ignore ?? []), marks };
+  const written = columnsOf(change);
+  const creating = [...(hasTable ? [] : tableSql(change, found, written)), ...(has_ledger ? [] : [ledgerSql(target)])];
+  const added = written.filter(({ name }) => hasTable && typeIn(name) === undefined);
+  const altering = added.flatMap((column) => [
+    `ALTER TABLE ${target.name} ADD COLUMN IF NOT EXISTS ${definitionOf(column)}`,
+    commentSql(target.name, column),
+  ]);
+  const fitted: Fitted = { ...change, found, adopt, creating, altering };
+  refuseForeign(fitted, found.hasRows, at);
+  refuseConsequences(change, found, at);
   refuse(at, [
-    isForeign(change, found, found.hasRows, adopt),
-    ...columns.map(({ name }) => nameProblem(name)),
-    change.marks && change.columns.some(({ name }) => name === deletedAt.name)
-      ? `mark adds the column ${deletedAt.name}, but a column of that name already exists; rename it`
-      : undefined,
-    making.create.length > 0 && !create
-      ? `${hasTable ? target.ledger : target.name} is missing; set create: true, or run ${making.create.join('; ')}`
-      : undefined,
-    ...columns.map(({ name, type }) => {
+    marks && hasOther && `mark adds the column ${deletedAt.name}, but a column of that name already exists; rename it`,
+    creating.length > 0 && !options.create && `a table is missing; set create: true, or run ${creating.join('; ')}`,
+    ...written.flatMap(({ name, type }) => {
       const is = typeIn(name) ?? columnTypes[type];
-      return is === columnTypes[type] ? undefined : `the column ${quoted(name)} has the type ${is}; it must be ${columnTypes[type]}`;
+      return [
+        nameProblem(name),
+        is !== columnTypes[type] && `the column ${quoted(name)} has the type ${is}; it must be ${columnTypes[type]}`,
+      ];
     }),
     ...found.columns.map(({ name, is_required }) => {
-      const isOurs = columns.some((column) => column.name === name);
-      return is_required && !isOurs ? `the column ${quoted(name)} is NOT NULL without a default, and no column of this run` : undefined;
+      const isOurs = written.some((column) => column.name === name);
+      return is_required && !isOurs && `the column ${quoted(name)} is NOT NULL without a default, and no column of this run`;
     }),
   ]);
-  refuseConsequences(change, found, at);
-  await createStage(session, change);
-  if (!hasTable) return making;
-  await session.query(goneSql(change));
+  await session.query(temporarySql(stage, columns));
   const isKnown = ({ name }: OutputColumn) => added.every((column) => column.name !== name);
-  const known = { ...change, columns: change.columns.filter(isKnown), marks: change.marks && isKnown(deletedAt) };
-  const names = quotedList(known.columns.map(({ name }) => name));
-  if (change.mode !== 'replace') {
-    const unique = `INSERT INTO ${target.name} (${names}) SELECT ${names} FROM ${stage} ON CONFLICT (${quotedList(key)}) DO NOTHING`;
-    const index = `CREATE UNIQUE INDEX ON ${target.name} (${quotedList(key)})`;
-    await session.query(`EXPLAIN ${unique}`).catch((failure: unknown) => {
-      if (failure instanceof DatabaseFailure && failure.state === '42P10')
-        refuse(at, [`${change.mode} needs a unique index of exactly the columns of the key; run ${index}`]);
-      throw failure;
-    });
-  }
+  const known = { ...change, columns: columns.filter(isKnown), marks: marks && isKnown(deletedAt) };
+  const { inserted, ...others } = statementsOf(known);
   const checked = [
-    ...Object.values(statementsOf(known)),
-    ...(change.onMissing === 'delete' ? [deletion(change, true)] : []),
-    ...(found.has_ledger ? [`INSERT INTO ${target.ledger} (table_name) VALUES ('')`] : []),
+    ...Object.values(others),
+    inserted,
+    ...(mode === 'replace' ? [] : [`${inserted} ON CONFLICT (${quotedList(change.key)}) DO NOTHING`]),
+    ...(on_missing === 'delete' ? [`DELETE FROM ${target.name}`] : []),
+    ...(has_ledger ? [`INSERT INTO ${target.ledger} (table_name) VALUES ('')`] : []),
   ];
-  for (const sql of checked) await session.query(`EXPLAIN ${sql}`);
-  return making;
-}
-
-export async function createStage(session: Session, { columns }: Change): Promise<void> {
-  await session.query(`CREATE TEMPORARY TABLE ${stage} (${columns.map(definitionOf).join(', ')}) ON COMMIT DROP`);
-}
-
-export function goneSql({ key }: Change): string {
-  const columns = [...key.map((name) => `${quoted(name)} text`), 'is_unread boolean'];
-  return `CREATE TEMPORARY TABLE ${gone} (${columns.join(', ')}) ON COMMIT DROP`;
+  for (const sql of hasTable ? checked : []) await session.query(`EXPLAIN ${sql}`);
+  return { fitted, take };
 }
 
 /** @throws {SinkError} `E_SINK_CONFIG` if a delete would do more. Checked again at the commit, as a night is long. */
-export function refuseConsequences({ target, mode, onMissing }: Change, { consequences }: Found, at: string): void {
-  const deletes = mode === 'replace' || onMissing === 'delete';
+export function refuseConsequences({ target, mode, on_missing }: Change, { consequences }: Found, at: string): void {
+  const deletes = mode === 'replace' || on_missing === 'delete';
   refuse(at, deletes ? consequences.map((what) => `deleting rows of ${target.name} would set off ${what}`) : []);
 }
 
-function refuse(at: string, faults: readonly (string | undefined)[]): void {
-  const messages = faults.flatMap((fault) => (fault === undefined ? [] : [`${at}: ${fault}`]));
+/** @throws {SinkError} `E_SINK_CONFIG` if a run would delete rows of others, or mark them. */
+export function refuseForeign({ target, mode, on_missing, found, adopt }: Fitted, hasRows: boolean, at: string): void {
+  const deletes = mode === 'replace' || on_missing !== 'keep';
+  if (!deletes || !hasRows || found.last?.facts.own || adopt) return;
+  refuse(at, [`${target.name} has rows that no run wrote, and this run would delete or mark them; set adopt: true if that is right`]);
+}
+
+function refuse(at: string, faults: readonly (string | false | undefined)[]): void {
+  const messages = faults.flatMap((fault) => (fault ? [`${at}: ${fault}`] : []));
   if (messages.length > 0) throw new SinkError('E_SINK_CONFIG', messages);
-}
-
-/** Whether earlier runs may have marked rows: of keys that return, that has to end, even if no more are marked. */
-export function hasMarks({ columns, last }: Found, written: readonly OutputColumn[]): boolean {
-  const isMark = ({ name }: { readonly name: string }) => name === deletedAt.name;
-  return last?.facts.marks === true && columns.some(isMark) && !written.some(isMark);
-}
-
-/** Whether all rows of a table were written by runs, as far as is known: it was created, empty, replaced or adopted before. */
-export function isOwnTable({ mode }: Change, { hasRows, last }: Found, adopt: boolean): boolean {
-  return mode === 'replace' || adopt || (last ? last.facts.own : !hasRows);
-}
-
-/** Returns why a run may not go on: it would delete rows of others, or mark them. */
-export function isForeign({ target, mode, onMissing }: Change, { last }: Found, hasRows: boolean, adopt: boolean): string | undefined {
-  if ((mode !== 'replace' && onMissing === 'keep') || !hasRows || last?.facts.own || adopt) return undefined;
-  const what = mode === 'replace' ? mode : `on_missing: ${onMissing}`;
-  return `${target.name} has rows that no run wrote, and ${what} would delete them; set adopt: true if that is right`;
 }
 
 function tableSql({ target, mode, key }: Change, { has_schema }: Found, columns: readonly OutputColumn[]): readonly string[] {
