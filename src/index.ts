@@ -15,7 +15,6 @@ export {
   writesOver,
   type Explanation,
 } from './plan/index.js';
-export type { DatabaseTable } from './sinks/index.js';
 export {
   traceRow,
   previewPipeline,

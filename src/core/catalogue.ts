@@ -65,11 +65,7 @@ export const catalogue = {
   E_STEP_MATCHES: entry(1, 'Choose pick: first, all, { max: field } or { min: field }.'),
   E_SINK_CONFIG: entry(78, 'Correct the options of the sink, or the arguments of writeTo.'),
   E_SINK_PATH: entry(1, 'Choose a writable path, or make this one writable.'),
-  E_SINK_DATABASE: entry(
-    69,
-    'Run again when the database can be reached; a commit without an answer is not repeated if it was applied.',
-    true,
-  ),
+  E_SINK_DATABASE: entry(69, 'Run again when the database can be reached; what it has committed is not written twice.', true),
   E_SINK_AUTH: entry(77, 'Correct user and password of the database.'),
   E_SINK_FOREIGN: entry(1, 'Move what is at the path, or choose another; name a table by its link.'),
   E_SINK_WRITE: entry(1, 'Check free space and permissions; run again later if a store or catalog is busy.', true),

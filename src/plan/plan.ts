@@ -65,7 +65,7 @@ export function bindChain({ steps = [], to }: ChainShape, around: Surroundings, 
   const sinks = to.flatMap((entry, index): readonly PlannedSink[] => {
     const bound = entry && bindEntry(entry, ['to', index], definitions.sinks, around, problem);
     const output = bound?.definition.output(bound.config, { baseDir, names: unfilled(pipeline) });
-    return bound ? [{ ...bound, index, output, place: bound.definition.database?.(bound.config)?.place }] : [];
+    return bound ? [{ ...bound, index, output, place: bound.definition.place?.(bound.config) }] : [];
   });
   // Databases commit first: only there may the answer to a commit be lost for good.
   const databases = sinks.filter(({ place }) => place !== undefined);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createRedactor, minSecretLength, secretVariables, type Redactor } from '../core/index.js';
 import { privacyAt } from '../http/index.js';
-import type { SecretOption, SinkDefinition } from '../sinks/index.js';
+import type { SinkDefinition } from '../sinks/index.js';
 import { hookNames, type Path } from './document.js';
 import type { IssueList } from './issues.js';
 
@@ -107,7 +107,7 @@ export class References {
     return path[0] === 'service' && path[1] === 'auth' && privacyAt(path.slice(2)) !== 'plain';
   }
 
-  #optionAt([list, , sink = '', ...option]: Path): SecretOption | undefined {
+  #optionAt([list, , sink = '', ...option]: Path) {
     if (list !== 'to' || !Object.hasOwn(this.sinks, sink)) return undefined;
     return this.sinks[sink]?.secrets?.find(({ path }) => path.join('.') === option.join('.'));
   }

@@ -104,18 +104,11 @@ export interface SecretOption {
   parts?(value: string): readonly string[];
 }
 
-/** A table of a database. It has no path. */
-export interface DatabaseTable {
-  /** What identifies it, without secrets. */
-  readonly place: string;
-  /** Looks whether a run can write these columns. @returns What was found, as a sentence. @throws {SinkError} For what does not fit. */
-  inspect(columns: readonly Column[], key: readonly string[]): Promise<string>;
-  /** Returns its runs, the newest first, and its number of rows. */
-  runs(): Promise<{ readonly runs: readonly LedgerRun[]; readonly rows: number }>;
+/** The runs that committed to a table of a database, the newest first, with how many rows each left, and how many there are. */
+export interface Ledger {
+  readonly runs: readonly (MergeCounts & Readonly<Record<'run' | 'mode' | 'committed_at', string>> & { readonly total: number })[];
+  readonly rows: number;
 }
-
-/** A run that committed to a table of a database, what it did to its rows, and how many it left. The time is ISO 8601 in UTC. */
-export type LedgerRun = MergeCounts & Readonly<Record<'run' | 'pipeline' | 'mode' | 'committed_at', string>> & { readonly total: number };
 
 export interface SinkDefinition<N extends string = string, C = unknown> extends EntryDefinition<N, C> {
   /** Reports what does not fit the arriving columns. The path of a problem starts at the sink's own value. */
@@ -124,8 +117,9 @@ export interface SinkDefinition<N extends string = string, C = unknown> extends 
   readonly prints?: boolean;
   /** Returns the absolute path that this sink publishes; `undefined` if it publishes elsewhere, or prints. */
   output(config: C, place: OutputPlace): string | undefined;
-  /** Returns the table of a database that is written; `undefined` if its database is not known. */
-  database?(config: C): DatabaseTable | undefined;
+  /** Returns what identifies the table of a database that is written, without secrets; `undefined` if the database is not known. */
+  place?(config: C): string | undefined;
+  ledger?(config: C): Promise<Ledger>;
   /** Returns the columns written. */
   writes(config: C, columns: readonly Column[]): readonly OutputColumn[];
   /** Returns what a run may cost that is not obvious, as a sentence that begins with the output. */

@@ -1,7 +1,7 @@
 import { collectionNames } from '../../collections/index.js';
-import { LeadstreamError } from '../../core/index.js';
+import { amountOf, LeadstreamError } from '../../core/index.js';
 import type { Diagnosis } from '../../doctor/index.js';
-import type { ConnectOptions } from '../../index.js';
+import type { ConnectOptions, Pipeline } from '../../index.js';
 import { command, connectionOf, loadOne, onlyPipeline, pipelineOptions, textOrJson } from '../command.js';
 import type { ArgumentsOf, CommandContext, Parser } from '../command.js';
 import { printTo } from '../console.js';
@@ -38,10 +38,7 @@ export const doctor = command(
     const found = await diagnoseService(connection, { service, collections: measured, ratePerSecond, signal, watch: watchers(console) });
     const text = format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : textOf(found);
     await printTo(stdout, console.redact(text));
-    for (const { definition, config } of plan?.sinks ?? []) {
-      const database = definition.database?.(config);
-      if (plan && database) console.log('info', `${database.place}: ${await database.inspect(plan.columns(), plan.collection.key)}`);
-    }
+    if (plan) await lookAtDatabases(plan, console);
     if (found.ready) return 0;
     throw new LeadstreamError('E_SERVICE_UNKNOWN', missingIn(found));
   },
@@ -64,6 +61,19 @@ async function subjectOf(arguments_: ArgumentsOf<typeof options>, context: Comma
     // The pipeline's own collection first, then the others in the order of the service's documentation.
     collections: [plan.collection.name, ...collectionNames.filter((name) => plan.reads.includes(name)), ...plan.reads],
   };
+}
+
+/** Opens the tables of databases as a run does before it reads, which refuses what it cannot write. */
+async function lookAtDatabases({ sinks, collection, columns }: Pipeline['plan'], console: CommandContext['console']): Promise<void> {
+  const { standaloneSink } = await import('../../sinks/index.js');
+  for (const { place, definition, config } of sinks) {
+    if (place === undefined) continue;
+    const writer = await definition.open(config, standaloneSink(place, { planned: columns(), key: collection.key }));
+    await writer.abort();
+    const { earlier } = writer;
+    const state = earlier ? `run ${earlier.runId} left ${amountOf(earlier.rows, 'row')}` : 'no run has written it';
+    console.log('info', `${place}: can be written; ${state}`);
+  }
 }
 
 function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unknown>> {

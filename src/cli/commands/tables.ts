@@ -64,9 +64,10 @@ async function tableOf({ dir, endpoint }: TableOptions, { console, cwd, env, sig
   const pipelines = isFile ? await loadPipelines(dir, { env, cwd }) : [];
   const found = pipelines.flatMap(({ plan, secrets, store, together }) => {
     console.hide(secrets);
-    return plan.sinks.flatMap(({ definition: { name, catalog: access, database: tableIn }, config, output = '' }) => {
-      const [catalog, database] = [access?.(config), tableIn?.(config)];
-      const path = database?.place ?? ((whole && together?.folder) || (catalog?.name ?? output));
+    return plan.sinks.flatMap(({ definition: { name, catalog: access, ledger }, config, output = '', place }) => {
+      const catalog = access?.(config);
+      const path = place ?? ((whole && together?.folder) || (catalog?.name ?? output));
+      const database = ledger && (() => ledger(config));
       return name === 'parquet' || database ? [{ path, store, catalog, database }] : [];
     });
   });
@@ -95,9 +96,9 @@ const runs = tableCommand(
     const print = async (all: readonly object[], table: readonly (readonly string[])[]) =>
       printTo(stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable(table));
     if (database) {
-      const ledger = (await database.runs()).runs;
+      const { runs: committed } = await database();
       const titles = ['run', 'committed_at', 'mode', 'total', ...mergeWords] as const;
-      return print(ledger, [titles, ...ledger.map((run) => titles.map((name) => printable(String(run[name] ?? 0))))]);
+      return print(committed, [titles, ...committed.map((run) => titles.map((name) => printable(String(run[name] ?? 0))))]);
     }
     const { tableRuns } = await import('../../index.js');
     const all = await tableRuns(path, { stores });
@@ -245,8 +246,8 @@ const verify = tableCommand(
       .example('$0 verify backup/leads --manifest backup/leads.manifest.json', 'a copy'),
   async ({ path, stores, database }, { dir, manifest, stateDir: given, run: wanted }, { console, cwd }) => {
     if (database) {
-      const { runs: ledger, rows: found } = await database.runs();
-      const { run: last, total } = itemAt(ledger, 0);
+      const { runs: committed, rows: found } = await database();
+      const { run: last, total } = itemAt(committed, 0);
       if (found !== total)
         throw new GateError('E_GATE_VERIFY', `${path}: run ${last} left ${amountOf(total, 'row')}, and there are ${amount(found)}`);
       return console.log('info', `${path}: there are ${amountOf(found, 'row')}, as run ${last} left; only their number is known`);

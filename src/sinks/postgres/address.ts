@@ -1,15 +1,8 @@
 import type { ConnectionOptions } from 'node:tls';
 
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-  readonly database: string;
-  readonly user: string | undefined;
-  readonly password: string | undefined;
-  readonly ssl: false | ConnectionOptions;
-}
+export type Address = NonNullable<ReturnType<typeof addressOf>>;
 
-const sslModes: Readonly<Record<string, Address['ssl']>> = {
+const sslModes: Readonly<Record<string, false | ConnectionOptions>> = {
   disable: false,
   require: { rejectUnauthorized: false },
   'verify-ca': { rejectUnauthorized: true, checkServerIdentity: () => undefined },
@@ -22,7 +15,7 @@ export const addressProblem =
   `names and passwords; sslmode is ${Object.keys(sslModes).join(', ')}, and may be missing for this machine only`;
 
 /** Parses the URL of a database. @returns `undefined` for any other text. */
-export function addressOf(text: string): Address | undefined {
+export function addressOf(text: string) {
   try {
     const { protocol, hostname, port, username, password, pathname, search, searchParams, hash } = new URL(text);
     const names = [hostname.replace(/^\[(.*)\]$/, '$1'), pathname.slice(1), username, password].map((part) => decodeURIComponent(part));

@@ -30,8 +30,6 @@ const settings = [
   "SET LOCAL idle_in_transaction_session_timeout = '1min'",
   // The server notices that this machine, or a run that was stopped, is gone, and lets go of its locks. PostgreSQL 13 does so later.
   'SET LOCAL tcp_keepalives_idle = 60',
-  'SET LOCAL tcp_keepalives_interval = 10',
-  'SET LOCAL tcp_keepalives_count = 6',
   "DO $$ BEGIN SET LOCAL client_connection_check_interval = '2s'; EXCEPTION WHEN OTHERS THEN NULL; END $$",
 ].join('; ');
 
@@ -68,7 +66,7 @@ export async function transaction<T>(
     } catch (failure) {
       if (!(failure instanceof DatabaseFailure)) throw failure;
       if (failure.isUndecided) undecided = failure;
-      const mayPass = failure.isLost || /^(?:40|23505)/.test(failure.state);
+      const mayPass = /^(?:$|40|23505)/.test(failure.state);
       if (kind === 'look' || !mayPass || attempt === waitsMs.length) throw translated(access.at, undecided ?? failure);
       await wait(waitsMs[attempt]);
     }
@@ -128,9 +126,9 @@ export class Session {
 
   async commit(): Promise<void> {
     const { command } = await this.query('COMMIT').catch((failure: unknown) => {
-      if (!(failure instanceof DatabaseFailure) || !failure.isLost) throw failure;
+      if (!(failure instanceof DatabaseFailure) || failure.state !== '') throw failure;
       const what = 'during the commit, so it is unknown whether the run is committed; the next run finds out';
-      throw new DatabaseFailure(`${failure.message} ${what}`, failure.state, true);
+      throw new DatabaseFailure(`${failure.message} ${what}`, '', true);
     });
     // The answer to a failed transaction is its rollback.
     if (command !== 'COMMIT') throw new DatabaseFailure('the transaction was rolled back', '40000');
@@ -139,17 +137,13 @@ export class Session {
 
 /** A failure of the database. Its message has no values of rows. */
 class DatabaseFailure extends Error {
-  /** Whether the connection was lost. */
-  readonly isLost: boolean;
-
-  /** @param isUndecided Whether it was lost with the answer to a commit. */
+  /** @param state Empty if the connection was lost. @param isUndecided Whether that was with the answer to a commit. */
   constructor(
     message: string,
-    readonly state: string,
+    readonly state = '',
     readonly isUndecided = false,
   ) {
     super(message);
-    this.isLost = /^(?:$|08|57P0|25P03)/.test(state);
   }
 }
 
@@ -160,15 +154,16 @@ async function failing<T>(work: Promise<T>): Promise<T> {
   const { DatabaseError } = nodeRequire()('pg') as typeof PG;
   return work.catch((thrown: unknown) => {
     // Of several attempts at a connection, only the code is known.
-    if (!(thrown instanceof DatabaseError)) throw new DatabaseFailure(reasonOf(thrown) || String(Reflect.get(Object(thrown), 'code')), '');
+    if (!(thrown instanceof DatabaseError)) throw new DatabaseFailure(reasonOf(thrown) || String(Reflect.get(Object(thrown), 'code')));
     const { code = '', message, column, constraint } = thrown;
     const named = Object.entries({ column, constraint }).flatMap(([what, name]) => (name === undefined ? [] : [`${what} ${name}`]));
-    throw new DatabaseFailure([discreet.test(code) ? message : 'PostgreSQL refused the rows', ...named].join(', '), code);
+    const text = [discreet.test(code) ? message : 'PostgreSQL refused the rows', ...named].join(', ');
+    throw new DatabaseFailure(text, /^(?:08|57P0|25P03)/.test(code) ? '' : code);
   });
 }
 
 const codes: readonly (readonly [RegExp, SinkError['code']])[] = [
-  [/^(?:$|08|57P|53300|25006|25P03)/, 'E_SINK_DATABASE'],
+  [/^(?:$|57P|53300|25006)/, 'E_SINK_DATABASE'],
   [/^28/, 'E_SINK_AUTH'],
   [/^(?:42|3D|3F|0A)/, 'E_SINK_CONFIG'],
   [/^23505/, 'E_SINK_KEY'],

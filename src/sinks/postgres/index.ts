@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { amountOf, defined, type MergeCounts, SinkError } from '../../core/index.js';
+import { defined, type MergeCounts, SinkError } from '../../core/index.js';
 import { scratchFolder } from '../../engine/index.js';
 import type { RunFacts } from '../../lake/index.js';
-import { openInCode, standaloneSink } from '../alone.js';
+import { openInCode } from '../alone.js';
 import { checkKeyed } from '../keyed.js';
 import { checkColumns } from '../options.js';
-import { builtInSink, type DatabaseTable, PhasedWriter, type SinkContext, type SinkDefinition, type SinkWriter } from '../sink.js';
+import { builtInSink, type Ledger, PhasedWriter, type SinkContext, type SinkDefinition, type SinkWriter } from '../sink.js';
 import { addressOf, addressProblem } from './address.js';
 import { type Access, type Session, transaction } from './connection.js';
 import { CopyFile, CopyFormat } from './copy-file.js';
@@ -49,10 +49,8 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
   },
   adds: ({ mode }) => mode !== 'replace',
   output: () => undefined,
-  database: (options) => {
-    const place = databasePlace(options);
-    return place === undefined ? undefined : tableOf(options, place);
-  },
+  place: (options) => databasePlace(options),
+  ledger: (options) => ledgerOf(options),
   async open(options, context) {
     const { at, planned, runId, presence, scratch = scratchFolder() } = context;
     const { adopt, mode, on_missing, max_deleted, max_changed } = options;
@@ -139,25 +137,11 @@ async function looked<T>(
   );
 }
 
-function tableOf(options: PostgresConfig, place: string): DatabaseTable {
-  return {
-    place,
-    async inspect(columns, key) {
-      const context = standaloneSink(place, { key });
-      const { version, last } = await looked(options, context, async (session, found) => {
-        await fit(session, found, options, context, columns);
-        return found;
-      });
-      const state = last ? `run ${last.run} left ${amountOf(last.total, 'row')}` : 'no run has written it';
-      return `PostgreSQL ${version}; ${state}`;
-    },
-    async runs() {
-      const target = targetOf(options.table);
-      return looked(options, { at: place }, async (session, { last }) => {
-        if (!last) throw new SinkError('E_SINK_RUN', `no run has written ${place}`);
-        const { rows } = await session.counts(['rows'], `SELECT count(*) AS rows FROM ${target.name}`);
-        return { runs: await ledgerRuns(session, target), rows };
-      });
-    },
-  };
+async function ledgerOf(options: PostgresConfig): Promise<Ledger> {
+  const [at, target] = [databasePlace(options) ?? '', targetOf(options.table)];
+  return looked(options, { at }, async (session, { last }) => {
+    if (!last) throw new SinkError('E_SINK_RUN', `no run has written ${at}`);
+    const { rows } = await session.counts(['rows'], `SELECT count(*) AS rows FROM ${target.name}`);
+    return { runs: await ledgerRuns(session, target), rows };
+  });
 }

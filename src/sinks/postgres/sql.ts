@@ -62,7 +62,7 @@ export function columnsOf({ columns, marks }: Pick<Change, 'columns' | 'marks'>)
 
 /** The rows of the run, and the keys of rows that it deletes, in a transaction. */
 export const stage = 'pg_temp.leadstream_stage';
-export const gone = 'pg_temp.leadstream_gone';
+export const goneTable = 'pg_temp.leadstream_gone';
 
 /** Makes an empty one of them, even if a session that PgBouncer shares has a table of that name. */
 export function temporarySql(name: string, columns: readonly OutputColumn[]): string {
@@ -99,7 +99,7 @@ export function statementsOf(change: Change): Readonly<Partial<Record<'deleted' 
 /** Deletes or marks rows by their keys. */
 export function deletion({ target, on_missing, key }: Change): string {
   const where = sameKey(key, 'gone');
-  if (on_missing === 'delete') return `DELETE FROM ${target.name} AS kept USING ${gone} AS gone WHERE ${where}`;
+  if (on_missing === 'delete') return `DELETE FROM ${target.name} AS kept USING ${goneTable} AS gone WHERE ${where}`;
   const isUnmarked = `kept.${deletedAt.name} IS NULL`;
-  return `UPDATE ${target.name} AS kept SET ${deletedAt.name} = now() FROM ${gone} AS gone WHERE ${where} AND ${isUnmarked}`;
+  return `UPDATE ${target.name} AS kept SET ${deletedAt.name} = now() FROM ${goneTable} AS gone WHERE ${where} AND ${isUnmarked}`;
 }

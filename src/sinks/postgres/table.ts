@@ -25,7 +25,7 @@ import {
 
 const state = schema((z) =>
   z.object({
-    ...{ version: z.string(), encoding: z.string(), has_schema: z.boolean(), has_ledger: z.boolean() },
+    ...{ is_supported: z.boolean(), has_schema: z.boolean(), has_ledger: z.boolean() },
     // `null` if there is no table of the name.
     is_plain: z.boolean().nullable(),
     // `is_required`: a row that does not name it is refused.
@@ -47,7 +47,7 @@ export async function inspect(session: Session, target: Target, at: string): Pro
   const { rows } = await session.query(stateQuery, [target.name, target.ledger, quoted(target.schema)]);
   const found = state().parse(itemAt(rows, 0));
   refuse(at, [
-    found.encoding !== 'UTF8' && `the database is encoded in ${found.encoding}; it must be UTF8`,
+    !found.is_supported && 'the server must be PostgreSQL 13 or newer, and the database encoded in UTF8',
     found.is_plain === false && `${target.name} is not a table, or other tables inherit from it`,
   ]);
   const [last] = found.has_ledger ? await ledgerRuns(session, target, 1) : [];
@@ -75,7 +75,7 @@ const stateQuery = `
       FROM this JOIN pg_attribute ON attrelid = this.oid LEFT JOIN pg_collation AS c ON c.oid = attcollation
       WHERE attnum > 0 AND NOT attisdropped
     )
-  SELECT current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,
+  SELECT current_setting('server_version_num')::int >= 130000 AND current_setting('server_encoding') = 'UTF8' AS is_supported,
     (SELECT relkind = 'p' OR (relkind = 'r' AND (SELECT count(*) FROM parts) = 1) FROM this) AS is_plain,
     to_regnamespace($3) IS NOT NULL AS has_schema, to_regclass($2) IS NOT NULL AS has_ledger,
     coalesce((SELECT json_agg(columns) FROM columns), '[]') AS columns,

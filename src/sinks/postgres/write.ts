@@ -4,7 +4,7 @@ import { type Access, type Session, transaction } from './connection.js';
 import { type CopyFile, escaped } from './copy-file.js';
 import { ledgerRuns, lockTable, recordRun } from './ledger.js';
 import { type Fitted, inspect, refuseConsequences, refuseForeign } from './table.js';
-import { columnsOf, deletion, difference, gone, quotedList, sameKey, stage, statementsOf, temporarySql } from './sql.js';
+import { columnsOf, deletion, difference, goneTable, quotedList, sameKey, stage, statementsOf, temporarySql } from './sql.js';
 
 /** What is written: the same for the transaction that counts and for the one that commits. */
 export interface Writing extends Fitted, Access {
@@ -24,7 +24,7 @@ export interface Writing extends Fitted, Access {
  * @throws {SinkError} `E_SINK_KEY` for two rows of one key. @throws {GateError} `E_GATE_MERGE`, `E_GATE_MISSING`.
  */
 export async function countChanges(writing: Writing): Promise<Required<MergeCounts>> {
-  const { at, target, found, mode, on_missing, file, key, columns, presence } = writing;
+  const { at, target, found, mode, on_missing, file, gone, unread, key, columns, presence } = writing;
   const missing = on_missing === 'keep' ? undefined : new MissingRows(at, presence);
   const none = { before: 0, inserted: file.rows, changed: 0, unchanged: 0, deleted: 0, marked: 0 };
   if (!found.hasTable) return none;
@@ -51,52 +51,39 @@ export async function countChanges(writing: Writing): Promise<Required<MergeCoun
   });
   if (mode === 'merge') refuseChanged(at, counts, writing.max_changed ?? 1, presence);
   if (missing) {
-    await keepMissing(writing, await missing.verdict(found.last?.facts));
-    missing.refuseMany(writing.gone.rows, writing.max_deleted, unmarked);
+    const verdict = await missing.verdict(found.last?.facts);
+    const proven = typeof verdict === 'boolean' ? [] : [...verdict].filter(([, isMissing]) => isMissing);
+    await keep(
+      gone,
+      proven.map(([line]) => line),
+    );
+    for (const text of verdict === true ? unread.chunks() : []) await gone.append(text, 0);
+    if (verdict === true) gone.rows += unread.rows;
+    missing.refuseMany(gone.rows, writing.max_deleted, unmarked);
   }
-  const deleted = mode === 'replace' ? counts.deleted : writing.gone.rows;
+  const deleted = mode === 'replace' ? counts.deleted : gone.rows;
   // Others may have written rows since the table was found empty.
   refuseForeign(writing, deleted > 0, at);
   return { ...counts, [on_missing === 'mark' ? 'marked' : 'deleted']: deleted };
 }
 
 /** Keeps the keys of rows that the run did not write. */
-async function readMissing(
-  session: Session,
-  { target, key, gone: read, unread }: Writing,
-  isLeft: string,
-  missing: MissingRows,
-): Promise<void> {
+async function readMissing(session: Session, { target, key, gone, unread }: Writing, isLeft: string, missing: MissingRows): Promise<void> {
   const where = `(${quotedList(key)}) IS NOT NULL AND NOT EXISTS (SELECT FROM ${stage} AS stage WHERE ${sameKey(key)}) AND ${isLeft}`;
   await session.query(`DECLARE missing NO SCROLL CURSOR FOR SELECT ${quotedList(key)} FROM ${target.name} AS kept WHERE ${where}`);
   for (;;) {
     const { rows } = await session.query('FETCH 10000 FROM missing');
     if (rows.length === 0) return;
-    const lines = rows.map((row) => {
+    const lines: Record<'read' | 'unread', string[]> = { read: [], unread: [] };
+    for (const row of rows) {
       const texts = key.map((name) => String(row[name]));
       const line = `${texts.map(escaped).join('\t')}\n`;
-      return { line, state: missing.take(line, texts) };
-    });
-    await keep(
-      read,
-      lines.flatMap(({ line, state }) => (state === 'read' ? [line] : [])),
-    );
-    await keep(
-      unread,
-      lines.flatMap(({ line, state }) => (state === 'unread' ? [line] : [])),
-    );
+      const state = missing.take(line, texts);
+      if (state !== 'rejected') lines[state].push(line);
+    }
+    await keep(gone, lines.read);
+    await keep(unread, lines.unread);
   }
-}
-
-async function keepMissing({ gone: deleted, unread }: Writing, verdict: boolean | ReadonlyMap<string, boolean>): Promise<void> {
-  if (typeof verdict !== 'boolean')
-    await keep(
-      deleted,
-      [...verdict].flatMap(([line, isMissing]) => (isMissing ? [line] : [])),
-    );
-  if (verdict !== true) return;
-  for (const text of unread.chunks()) await deleted.append(text, 0);
-  deleted.rows += unread.rows;
 }
 
 async function keep(file: CopyFile, lines: readonly string[]): Promise<void> {
@@ -157,7 +144,7 @@ async function write(session: Session, writing: Writing, counts: Required<MergeC
   await run('inserted', inserted);
   if (writing.gone.rows === 0) return;
   const identifying = writing.key.flatMap((wanted) => columns.filter(({ name }) => name === wanted));
-  await load(session, at, gone, identifying, writing.gone);
+  await load(session, at, goneTable, identifying, writing.gone);
   await run(on_missing === 'mark' ? 'marked' : 'deleted', deletion(writing));
 }
 
