@@ -15,7 +15,8 @@ import {
   SinkError,
   stoppedBy,
 } from '../../core/index.js';
-import type { Address } from './address.js';
+import type { SinkContext } from '../sink.js';
+import { type Address, addressOf, addressProblem } from './address.js';
 
 export function missingDriver(): string | undefined {
   const missing = ['pg', 'pg-copy-streams'].map((name) => missingPackage(name, 'postgres', 'pg pg-copy-streams'));
@@ -39,12 +40,6 @@ const levels = { look: 'REPEATABLE READ', change: 'READ COMMITTED' } as const;
 /** Before the second attempt at a change and those after it. */
 const waitsMs = [100, 1_000, 5_000];
 
-export interface Access {
-  readonly at: string;
-  readonly address: Address;
-  readonly signal: AbortSignal | undefined;
-}
-
 /**
  * Does work in a transaction, on a connection of its own. A change that lost a race or its connection is repeated. A signal stops the
  * work, but not the commit.
@@ -53,32 +48,39 @@ export interface Access {
  * @throws {SinkError} `E_SINK_DATABASE` if it cannot be told whether it is committed.
  */
 export async function transaction<T>(
-  access: Access,
+  { url }: { readonly url: string },
+  { at, signal }: Pick<SinkContext, 'at' | 'signal'>,
   kind: keyof typeof levels,
   work: (session: Session, mayBeDone: boolean) => Promise<T>,
 ): Promise<T> {
+  const address = addressOf(url);
+  if (!address) throw new SinkError('E_SINK_CONFIG', `${at}: url ${addressProblem}`);
   let undecided: DatabaseFailure | undefined;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await attempted(undecided ? { ...access, signal: undefined } : access, kind, (session) =>
-        work(session, undecided !== undefined),
-      );
+      return await attempted(address, undecided ? undefined : signal, kind, (session) => work(session, undecided !== undefined));
     } catch (failure) {
       if (!(failure instanceof DatabaseFailure)) throw failure;
       if (failure.isUndecided) undecided = failure;
       const mayPass = /^(?:$|40|23505)/.test(failure.state);
-      if (kind === 'look' || !mayPass || attempt === waitsMs.length) throw translated(access.at, undecided ?? failure);
+      if (kind === 'look' || !mayPass || attempt === waitsMs.length) throw translated(at, undecided ?? failure);
       await wait(waitsMs[attempt]);
     }
   }
 }
 
-async function attempted<T>({ address, signal }: Access, kind: keyof typeof levels, work: (session: Session) => Promise<T>): Promise<T> {
+async function attempted<T>(
+  address: Address,
+  signal: AbortSignal | undefined,
+  kind: keyof typeof levels,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
   const { Client } = nodeRequire()('pg') as typeof PG;
   const client = new Client({ ...address, connectionTimeoutMillis: 15_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000 });
   const session = new Session(client);
   const cut = () => void client.connection.stream.destroy();
   const left = signal && onAbort(signal, cut);
+  let isCommitting = false;
   // What is lost between two statements fails the next one.
   client.on('error', () => undefined);
   try {
@@ -88,15 +90,18 @@ async function attempted<T>({ address, signal }: Access, kind: keyof typeof leve
     const result = await work(session);
     signal?.throwIfAborted();
     left?.();
-    if (kind === 'change') await session.commit();
-    else await session.query('ROLLBACK').catch(() => undefined);
+    isCommitting = kind === 'change';
+    const { command } = await session.query(isCommitting ? 'COMMIT' : 'ROLLBACK');
+    // The answer to the commit of a failed transaction is its rollback.
+    if (isCommitting && command !== 'COMMIT') throw new DatabaseFailure('the transaction was rolled back', '40000');
     return result;
   } catch (failure) {
-    const isFailure = failure instanceof DatabaseFailure;
-    if (signal?.aborted && !(isFailure && failure.isUndecided)) throw stoppedBy(signal, 'the run was stopped; nothing was published');
-    // The driver takes one that the URL does not have from the environment or a file, where no sink declares it.
-    if (isFailure) failure.message = createRedactor([client.password ?? ''])(failure.message);
-    throw failure;
+    const isUndecided = isCommitting && failure instanceof DatabaseFailure && failure.state === '';
+    if (signal?.aborted && !isUndecided) throw stoppedBy(signal, 'the run was stopped; nothing was published');
+    if (!(failure instanceof DatabaseFailure)) throw failure;
+    const doubt = isUndecided ? ' during the commit, so it is unknown whether the run is committed; the next run finds out' : '';
+    // The driver takes a password that the URL does not have from the environment or a file, where no sink declares it.
+    throw new DatabaseFailure(createRedactor([client.password ?? ''])(failure.message) + doubt, failure.state, isUndecided);
   } finally {
     left?.();
     cut();
@@ -122,16 +127,6 @@ export class Session {
     const stream = this.client.query(from(sql));
     await failing(pipeline(Readable.from(data), stream));
     return stream.rowCount;
-  }
-
-  async commit(): Promise<void> {
-    const { command } = await this.query('COMMIT').catch((failure: unknown) => {
-      if (!(failure instanceof DatabaseFailure) || failure.state !== '') throw failure;
-      const what = 'during the commit, so it is unknown whether the run is committed; the next run finds out';
-      throw new DatabaseFailure(`${failure.message} ${what}`, '', true);
-    });
-    // The answer to a failed transaction is its rollback.
-    if (command !== 'COMMIT') throw new DatabaseFailure('the transaction was rolled back', '40000');
   }
 }
 

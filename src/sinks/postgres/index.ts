@@ -6,13 +6,12 @@ import { openInCode } from '../alone.js';
 import { checkKeyed } from '../keyed.js';
 import { checkColumns } from '../options.js';
 import { builtInSink, type Ledger, PhasedWriter, type SinkContext, type SinkDefinition, type SinkWriter } from '../sink.js';
-import { addressOf, addressProblem } from './address.js';
-import { type Access, type Session, transaction } from './connection.js';
+import { addressOf } from './address.js';
+import { transaction } from './connection.js';
 import { CopyFile, CopyFormat } from './copy-file.js';
 import { ledgerRuns, publishedBy } from './ledger.js';
 import { databasePlace, postgresConfig, type PostgresConfig } from './options.js';
-import { targetOf } from './sql.js';
-import { fit, type Found, inspect } from './table.js';
+import { fit, inspect } from './table.js';
 import { commitChanges, countChanges, type Writing } from './write.js';
 
 /** The options of `postgres`, named as in a pipeline file. The reference of pipeline files explains each of them. */
@@ -52,9 +51,9 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
   place: (options) => databasePlace(options),
   ledger: (options) => ledgerOf(options),
   async open(options, context) {
-    const { at, planned, runId, presence, scratch = scratchFolder() } = context;
-    const { adopt, mode, on_missing, max_deleted, max_changed } = options;
-    const { last } = await looked(options, context, async (session, found) => {
+    const { at, planned, scratch = scratchFolder() } = context;
+    const { last } = await transaction(options, context, 'look', async (session) => {
+      const found = await inspect(session, options, at);
       // What does not fit is known before the first request, but for fields that the service sends undeclared.
       if (planned) await fit(session, found, options, context, planned);
       return found;
@@ -64,22 +63,11 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
     return new PhasedWriter(at, {
       earlier: last && publishedBy(last),
       async begin(arriving) {
-        const { fitted, take } = await looked(options, context, (session, found) =>
+        const { fitted, take } = await transaction(options, context, 'look', async (session) =>
           // Whoever wrote since then is noticed at the commit.
-          fit(session, { ...found, last }, options, context, arriving),
+          fit(session, { ...(await inspect(session, options, at)), last }, options, context, arriving),
         );
-        const writing: Writing = {
-          ...fitted,
-          ...accessOf(options, context),
-          runId,
-          presence,
-          adopt,
-          max_deleted,
-          max_changed,
-          file,
-          gone,
-          unread,
-        };
+        const writing: Writing = { ...fitted, file, gone, unread };
         const format = new CopyFormat(fitted.columns);
         return {
           async write(page) {
@@ -89,7 +77,7 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
           async prepare() {
             const counted = await countChanges(writing);
             const { marked, ...counts } = counted;
-            const merged: MergeCounts = on_missing === 'mark' ? counted : counts;
+            const merged: MergeCounts = options.on_missing === 'mark' ? counted : counts;
             let facts: RunFacts | undefined;
             return {
               rows: file.rows - counts.unchanged,
@@ -97,8 +85,8 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
               total: counts.before + counts.inserted - counts.deleted,
               unchanged: counts.unchanged,
               // Of a merge, these are written.
-              changed: mode === 'append' ? counts.changed : 0,
-              ...defined({ path: databasePlace(options), merged: mode === 'merge' ? merged : undefined }),
+              changed: options.mode === 'append' ? counts.changed : 0,
+              ...defined({ path: databasePlace(options), merged: options.mode === 'merge' ? merged : undefined }),
               actions: (given) => {
                 facts = given;
                 return Promise.resolve([]);
@@ -120,26 +108,10 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
   },
 });
 
-function accessOf({ url }: PostgresConfig, { at, signal }: Pick<SinkContext, 'at' | 'signal'>): Access {
-  const address = addressOf(url);
-  if (!address) throw new SinkError('E_SINK_CONFIG', `${at}: url ${addressProblem}`);
-  return { at, address, signal };
-}
-
-/** Looks at a database, which a run is not connected to while it reads. */
-async function looked<T>(
-  options: PostgresConfig,
-  context: Pick<SinkContext, 'at' | 'signal'>,
-  work: (session: Session, found: Found) => Promise<T>,
-): Promise<T> {
-  return transaction(accessOf(options, context), 'look', async (session) =>
-    work(session, await inspect(session, targetOf(options.table), context.at)),
-  );
-}
-
 async function ledgerOf(options: PostgresConfig): Promise<Ledger> {
-  const [at, target] = [databasePlace(options) ?? '', targetOf(options.table)];
-  return looked(options, { at }, async (session, { last }) => {
+  const at = databasePlace(options) ?? '';
+  return transaction(options, { at }, 'look', async (session) => {
+    const { target, last } = await inspect(session, options, at);
     if (!last) throw new SinkError('E_SINK_RUN', `no run has written ${at}`);
     const { rows } = await session.counts(['rows'], `SELECT count(*) AS rows FROM ${target.name}`);
     return { runs: await ledgerRuns(session, target), rows };

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { byName, mergeWords, type MergeCounts, type OutputColumn, schema } from '../../core/index.js';
 import { manifestShape, type Published, type RunFacts } from '../../lake/index.js';
 import type { Session } from './connection.js';
-import type { Target } from './sql.js';
+import type { Change, Target } from './sql.js';
 
 const countNames = ['before', ...mergeWords] as const;
 const texts = ['run', 'pipeline', 'mode'] as const;
@@ -50,7 +50,8 @@ export async function lockTable(session: Session, { schema: namespace, table }: 
 
 export async function recordRun(
   session: Session,
-  { target: { ledger, table }, mode, runId }: { readonly target: Target; readonly mode: string; readonly runId: string },
+  { target: { ledger, table }, mode }: Change,
+  runId: string,
   counts: MergeCounts,
   written: Pick<Recorded['facts'], 'own' | 'marks'> & { readonly columns: readonly OutputColumn[] },
   { undeclared = [], reads = {}, ...facts }: RunFacts,

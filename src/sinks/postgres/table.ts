@@ -37,13 +37,15 @@ const state = schema((z) =>
 
 /** What a database has, as a run found it, with the last run that committed to the table. */
 export type Found = z.output<ReturnType<typeof state>> & {
+  readonly target: Target;
   readonly hasTable: boolean;
   readonly hasRows: boolean;
   readonly last: Recorded | undefined;
 };
 
 /** Looks at a database. @throws {SinkError} `E_SINK_CONFIG` for what no run can write to. */
-export async function inspect(session: Session, target: Target, at: string): Promise<Found> {
+export async function inspect(session: Session, { table }: PostgresConfig, at: string): Promise<Found> {
+  const target = targetOf(table);
   const { rows } = await session.query(stateQuery, [target.name, target.ledger, quoted(target.schema)]);
   const found = state().parse(itemAt(rows, 0));
   refuse(at, [
@@ -53,7 +55,7 @@ export async function inspect(session: Session, target: Target, at: string): Pro
   const [last] = found.has_ledger ? await ledgerRuns(session, target, 1) : [];
   const hasTable = found.is_plain !== null;
   const hasRows = hasTable && (await session.query(`SELECT FROM ${target.name} LIMIT 1`)).rows.length > 0;
-  return { ...found, hasTable, hasRows, last };
+  return { ...found, target, hasTable, hasRows, last };
 }
 
 /** A collation that takes different texts as equal would hide changes. */
@@ -83,8 +85,9 @@ const stateQuery = `
 
 /** What a run does to the table that it found. */
 export interface Fitted extends Change {
+  readonly options: PostgresConfig;
+  readonly context: SinkContext;
   readonly found: Found;
-  readonly adopt: boolean;
   /** Statements that create what is missing, and that add columns to an existing table. */
   readonly creating: readonly string[];
   readonly altering: readonly string[];
@@ -98,14 +101,13 @@ export interface Fitted extends Change {
  */
 export async function fit(session: Session, found: Found, options: PostgresConfig, context: SinkContext, arriving: readonly Column[]) {
   const { at } = context;
-  const { mode, on_missing, adopt } = options;
-  const { hasTable, has_ledger, last } = found;
+  const { mode, on_missing } = options;
+  const { target, hasTable, has_ledger, last } = found;
   // A table that is replaced needs a key only to be created with it.
   const fields = mode === 'replace' && hasTable && !options.create ? [] : keyFields(arriving, options, context);
   const nul = 'has a NUL character, which PostgreSQL cannot represent';
   const { columns, take } = project(arriving, { ...options, required: fields, nul }, context);
   const namesOf = (wanted: readonly string[]) => wanted.flatMap((field) => columns.find((column) => column.field === field)?.name ?? []);
-  const target = targetOf(options.table);
   const typeIn = (name: string) => found.columns.find((column) => column.name === name)?.type;
   const hasOther = columns.some(({ name }) => name === deletedAt.name);
   // Rows that earlier runs marked may return, even if no more are marked.
@@ -119,11 +121,10 @@ export async function fit(session: Session, found: Found, options: PostgresConfi
     `ALTER TABLE ${target.name} ADD COLUMN IF NOT EXISTS ${definitionOf(column)}`,
     commentSql(target.name, column),
   ]);
-  const fitted: Fitted = { ...change, found, adopt, creating, altering };
-  refuseForeign(fitted, found.hasRows, at);
-  refuseConsequences(change, found, at);
+  const fitted: Fitted = { ...change, options, context, found, creating, altering };
+  refuseForeign(fitted, found.hasRows);
+  refuseConsequences(fitted, found);
   refuse(at, [
-    marks && hasOther && `mark adds the column ${deletedAt.name}, but a column of that name already exists; rename it`,
     creating.length > 0 && !options.create && `a table is missing; set create: true, or run ${creating.join('; ')}`,
     ...written.flatMap(({ name, type }) => {
       const is = typeIn(name) ?? columnTypes[type];
@@ -153,16 +154,18 @@ export async function fit(session: Session, found: Found, options: PostgresConfi
 }
 
 /** @throws {SinkError} `E_SINK_CONFIG` if a delete would do more. Checked again at the commit, as a night is long. */
-export function refuseConsequences({ target, mode, on_missing }: Change, { consequences }: Found, at: string): void {
+export function refuseConsequences({ target, mode, on_missing, context }: Fitted, { consequences }: Found): void {
   const deletes = mode === 'replace' || on_missing === 'delete';
-  refuse(at, deletes ? consequences.map((what) => `deleting rows of ${target.name} would set off ${what}`) : []);
+  refuse(context.at, deletes ? consequences.map((what) => `deleting rows of ${target.name} would set off ${what}`) : []);
 }
 
 /** @throws {SinkError} `E_SINK_CONFIG` if a run would delete rows of others, or mark them. */
-export function refuseForeign({ target, mode, on_missing, found, adopt }: Fitted, hasRows: boolean, at: string): void {
+export function refuseForeign({ target, mode, on_missing, found, options, context }: Fitted, hasRows: boolean): void {
   const deletes = mode === 'replace' || on_missing !== 'keep';
-  if (!deletes || !hasRows || found.last?.facts.own || adopt) return;
-  refuse(at, [`${target.name} has rows that no run wrote, and this run would delete or mark them; set adopt: true if that is right`]);
+  if (!deletes || !hasRows || found.last?.facts.own || options.adopt) return;
+  refuse(context.at, [
+    `${target.name} has rows that no run wrote, and this run would delete or mark them; set adopt: true if that is right`,
+  ]);
 }
 
 function refuse(at: string, faults: readonly (string | false | undefined)[]): void {

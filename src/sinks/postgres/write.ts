@@ -1,21 +1,17 @@
-import { amountOf, LeadstreamError, type MergeCounts, type OutputColumn, SinkError, type SourcePresence } from '../../core/index.js';
+import { amountOf, LeadstreamError, type MergeCounts, type OutputColumn, SinkError } from '../../core/index.js';
 import { deletedAt, MissingRows, refuseChanged, type RunFacts } from '../../lake/index.js';
-import { type Access, type Session, transaction } from './connection.js';
+import { type Session, transaction } from './connection.js';
 import { type CopyFile, escaped } from './copy-file.js';
 import { ledgerRuns, lockTable, recordRun } from './ledger.js';
 import { type Fitted, inspect, refuseConsequences, refuseForeign } from './table.js';
 import { columnsOf, deletion, difference, goneTable, quotedList, sameKey, stage, statementsOf, temporarySql } from './sql.js';
 
 /** What is written: the same for the transaction that counts and for the one that commits. */
-export interface Writing extends Fitted, Access {
+export interface Writing extends Fitted {
   readonly file: CopyFile;
   /** The keys of rows that are deleted, and of those that were not read, and may be missing. */
   readonly gone: CopyFile;
   readonly unread: CopyFile;
-  readonly runId: string;
-  readonly presence: SourcePresence | undefined;
-  readonly max_deleted: number;
-  readonly max_changed: number | undefined;
 }
 
 /**
@@ -24,7 +20,8 @@ export interface Writing extends Fitted, Access {
  * @throws {SinkError} `E_SINK_KEY` for two rows of one key. @throws {GateError} `E_GATE_MERGE`, `E_GATE_MISSING`.
  */
 export async function countChanges(writing: Writing): Promise<Required<MergeCounts>> {
-  const { at, target, found, mode, on_missing, file, gone, unread, key, columns, presence } = writing;
+  const { options, context, target, found, mode, on_missing, file, gone, unread, key, columns } = writing;
+  const { at, presence } = context;
   const missing = on_missing === 'keep' ? undefined : new MissingRows(at, presence);
   const none = { before: 0, inserted: file.rows, changed: 0, unchanged: 0, deleted: 0, marked: 0 };
   if (!found.hasTable) return none;
@@ -32,11 +29,11 @@ export async function countChanges(writing: Writing): Promise<Required<MergeCoun
   const marks = writing.marks && isFound(deletedAt);
   // Rows that were marked before are not marked again, but can be deleted.
   const isLeft = marks && on_missing === 'mark' ? `kept.${deletedAt.name} IS NULL` : 'true';
-  const { unmarked, ...counts } = await transaction(writing, 'look', async (session) => {
+  const { unmarked, ...counts } = await transaction(options, context, 'look', async (session) => {
     const all = `SELECT count(*) AS before, count(*) FILTER (WHERE ${isLeft}) AS unmarked FROM ${target.name} AS kept`;
     const rows = await session.counts(['before', 'unmarked'], all);
     if (mode === 'replace') return { ...none, ...rows, deleted: rows.before };
-    await load(session, at, stage, columns, file);
+    await load(session, writing, stage, columns, file);
     const twice = await session.query(`SELECT FROM ${stage} GROUP BY ${quotedList(key)} HAVING count(*) > 1 LIMIT 1`);
     if (twice.rows.length > 0)
       throw new SinkError('E_SINK_KEY', `${at}: two rows have the same key, but ${mode} takes one row per key (${key.join(' + ')})`);
@@ -49,7 +46,7 @@ export async function countChanges(writing: Writing): Promise<Required<MergeCoun
     if (missing) await readMissing(session, writing, isLeft, missing);
     return { ...none, ...rows, inserted, changed, unchanged: file.rows - inserted - (mode === 'merge' ? changed : 0) };
   });
-  if (mode === 'merge') refuseChanged(at, counts, writing.max_changed ?? 1, presence);
+  if (mode === 'merge') refuseChanged(at, counts, options.max_changed ?? 1, presence);
   if (missing) {
     const verdict = await missing.verdict(found.last?.facts);
     const proven = typeof verdict === 'boolean' ? [] : [...verdict].filter(([, isMissing]) => isMissing);
@@ -59,11 +56,11 @@ export async function countChanges(writing: Writing): Promise<Required<MergeCoun
     );
     for (const text of verdict === true ? unread.chunks() : []) await gone.append(text, 0);
     if (verdict === true) gone.rows += unread.rows;
-    missing.refuseMany(gone.rows, writing.max_deleted, unmarked);
+    missing.refuseMany(gone.rows, options.max_deleted, unmarked);
   }
   const deleted = mode === 'replace' ? counts.deleted : gone.rows;
   // Others may have written rows since the table was found empty.
-  refuseForeign(writing, deleted > 0, at);
+  refuseForeign(writing, deleted > 0);
   return { ...counts, [on_missing === 'mark' ? 'marked' : 'deleted']: deleted };
 }
 
@@ -96,17 +93,18 @@ async function keep(file: CopyFile, lines: readonly string[]): Promise<void> {
  * @throws {LeadstreamError} `E_RUN_LOCKED` if the table is not as the run found it.
  */
 export async function commitChanges(writing: Writing, counts: Required<MergeCounts>, facts: RunFacts): Promise<void> {
-  const { at, target, found, runId, creating, altering, mode, adopt, columns, marks, on_missing } = writing;
+  const { options, context, target, found, creating, altering, mode, columns, marks, on_missing } = writing;
+  const { at, runId } = context;
   const change = (work: (session: Session) => Promise<void>) =>
-    transaction(writing, 'change', async (session, mayBeDone) => {
+    transaction(options, context, 'change', async (session, mayBeDone) => {
       await lockTable(session, target);
-      const now = await inspect(session, target, at);
+      const now = await inspect(session, options, at);
       if (mayBeDone && now.has_ledger && (await ledgerRuns(session, target)).some(({ run }) => run === runId)) return;
       // Without a lost answer, it is that of another output.
       if (now.last?.run === runId) throw new SinkError('E_SINK_CONFIG', `${at}: another output of the pipeline writes ${target.name}, too`);
       if (now.last?.run !== found.last?.run)
         throw new LeadstreamError('E_RUN_LOCKED', `${at}: another run has written ${target.name} since this one began`);
-      refuseConsequences(writing, now, at);
+      refuseConsequences(writing, now);
       await work(session);
     });
   const execute = async (session: Session, statements: readonly string[]) => {
@@ -117,17 +115,17 @@ export async function commitChanges(writing: Writing, counts: Required<MergeCoun
   await change(async (session) => {
     await execute(session, creating);
     await write(session, writing, counts);
-    const own = mode === 'replace' || adopt || (found.last ? found.last.facts.own : !found.hasRows);
-    await recordRun(session, writing, counts, { columns: columnsOf({ columns, marks: on_missing === 'mark' }), own, marks }, facts);
+    const own = mode === 'replace' || options.adopt || (found.last ? found.last.facts.own : !found.hasRows);
+    await recordRun(session, writing, runId, counts, { columns: columnsOf({ columns, marks: on_missing === 'mark' }), own, marks }, facts);
   });
 }
 
 async function write(session: Session, writing: Writing, counts: Required<MergeCounts>): Promise<void> {
-  const { at, target, mode, on_missing, columns, file } = writing;
+  const { target, mode, on_missing, columns, file } = writing;
   const check = (what: keyof MergeCounts, rows: number | null) => {
     if (rows === counts[what]) return;
     const message = `another program, or a trigger, changed ${target.name}: ${rows} rows ${what}, but ${counts[what]} counted`;
-    throw new LeadstreamError('E_RUN_LOCKED', `${at}: ${message}`);
+    throw new LeadstreamError('E_RUN_LOCKED', `${writing.context.at}: ${message}`);
   };
   const run = async (what: keyof MergeCounts, sql: string | undefined) => {
     if (sql !== undefined) check(what, (await session.query(sql)).rowCount);
@@ -139,16 +137,22 @@ async function write(session: Session, writing: Writing, counts: Required<MergeC
     check('inserted', await session.copy(`COPY ${target.name} (${names}) FROM STDIN`, file.chunks()));
     return;
   }
-  await load(session, at, stage, columns, file);
+  await load(session, writing, stage, columns, file);
   await run('changed', changed);
   await run('inserted', inserted);
   if (writing.gone.rows === 0) return;
   const identifying = writing.key.flatMap((wanted) => columns.filter(({ name }) => name === wanted));
-  await load(session, at, goneTable, identifying, writing.gone);
+  await load(session, writing, goneTable, identifying, writing.gone);
   await run(on_missing === 'mark' ? 'marked' : 'deleted', deletion(writing));
 }
 
-async function load(session: Session, at: string, name: string, columns: readonly OutputColumn[], file: CopyFile): Promise<void> {
+async function load(
+  session: Session,
+  { context: { at } }: Writing,
+  name: string,
+  columns: readonly OutputColumn[],
+  file: CopyFile,
+): Promise<void> {
   await session.query(temporarySql(name, columns));
   const rows = await session.copy(`COPY ${name} FROM STDIN`, file.chunks());
   if (rows !== file.rows) throw new SinkError('E_SINK_VERIFY', `${at}: ${amountOf(file.rows, 'row')} were sent, but ${rows} arrived`);
