@@ -53,17 +53,11 @@ export class MissingRows {
     // Before anything is requested: a run that then deletes nothing would count as the last one.
     if (!presence.acceptDeletes && unread + filtered > 0) {
       const { of } = presence;
+      const rows = `${amountOf(unread + filtered, 'row')} of the table are missing`;
       if (last?.service !== of.service || last.account !== of.account || last.collection !== of.collection)
-        throw this.#refused(
-          `${amountOf(unread + filtered, 'row')} of the table are missing, and the last run was of another service, account or list`,
-        );
-      const isChanged = last.fingerprint !== of.fingerprint;
-      if (isChanged && filtered > 0)
-        throw this.#refused(
-          `the pipeline is not the one of the last run, and its steps leave out ${amountOf(filtered, 'row')} of the table`,
-        );
-      if (isChanged && unread > 0 && !presence.requests(unread))
-        throw this.#refused(`the pipeline is not the one of the last run, and its list lacks ${amountOf(unread, 'row')} of the table`);
+        throw this.#refused(`${rows}, and the last run was of another service, account or list`);
+      if (last.fingerprint !== of.fingerprint && (filtered > 0 || !presence.requests(unread)))
+        throw this.#refused(`${rows}, and the pipeline is not the one of the last run`);
     }
     const isMany = unread > maxSingleReads;
     const isMissing = await presence.missing(this.at, unread, isMany ? [] : this.#candidates.map(({ key }) => key));

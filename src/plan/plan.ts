@@ -68,11 +68,8 @@ export function bindChain({ steps = [], to }: ChainShape, around: Surroundings, 
     return bound ? [{ ...bound, index, output, place: bound.definition.place?.(bound.config) }] : [];
   });
   // Databases commit first: only there may the answer to a commit be lost for good.
-  const databases = sinks.filter(({ place }) => place !== undefined);
-  return {
-    steps: steps.map((entry, index) => entry && bindEntry(entry, ['steps', index], definitions.steps, around, problem)),
-    sinks: [...databases, ...sinks.filter(({ place }) => place === undefined)],
-  };
+  sinks.sort((a, b) => Number(a.place === undefined) - Number(b.place === undefined));
+  return { steps: steps.map((entry, index) => entry && bindEntry(entry, ['steps', index], definitions.steps, around, problem)), sinks };
 }
 
 function bindEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(

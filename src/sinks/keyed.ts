@@ -52,12 +52,8 @@ export function checkKeyed(
   plan: SinkPlan,
 ): void {
   const chosen = arriving.filter(({ name }) => only?.includes(name) ?? true);
-  const named = Object.entries({ key, ignore });
-  for (const [option, columns = []] of named)
-    columns.forEach((name, index) => {
-      if (only?.includes(name) === false) plan.problem([option, index], `${name} is not among columns`);
-      else requireArriving(name, [option, index], chosen, plan);
-    });
+  for (const [option, columns = []] of Object.entries({ key, ignore }))
+    columns.forEach((name, index) => requireArriving(name, [option, index], chosen, plan));
   const missing = key ? [] : plan.key.filter((source) => !chosen.some((column) => isOnceOf(source, column)));
   if ((mode === 'append' || mode === 'merge') && missing.length > 0)
     plan.problem(

@@ -1,7 +1,7 @@
 import { collectionNames } from '../../collections/index.js';
 import { amountOf, LeadstreamError } from '../../core/index.js';
 import type { Diagnosis } from '../../doctor/index.js';
-import type { ConnectOptions, Pipeline } from '../../index.js';
+import type { ConnectOptions } from '../../index.js';
 import { command, connectionOf, loadOne, onlyPipeline, pipelineOptions, textOrJson } from '../command.js';
 import type { ArgumentsOf, CommandContext, Parser } from '../command.js';
 import { printTo } from '../console.js';
@@ -29,6 +29,7 @@ export const doctor = command(
   options,
   async (arguments_, context) => {
     const { diagnoseService } = await import('../../doctor/index.js');
+    const { standaloneSink } = await import('../../sinks/index.js');
     const { watchers } = await import('../watchers.js');
     const { console, signal, stdout } = context;
     const { connection, service, collections, plan } = await subjectOf(arguments_, context);
@@ -38,7 +39,15 @@ export const doctor = command(
     const found = await diagnoseService(connection, { service, collections: measured, ratePerSecond, signal, watch: watchers(console) });
     const text = format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : textOf(found);
     await printTo(stdout, console.redact(text));
-    if (plan) await lookAtDatabases(plan, console);
+    for (const { place, definition, config } of plan?.sinks ?? []) {
+      if (!plan || place === undefined) continue;
+      // As a run does before it reads, which refuses what it cannot write.
+      const writer = await definition.open(config, standaloneSink(place, { planned: plan.columns(), key: plan.collection.key }));
+      await writer.abort();
+      const { earlier } = writer;
+      const state = earlier ? `run ${earlier.runId} left ${amountOf(earlier.rows, 'row')}` : 'no run has written it';
+      console.log('info', `${place}: can be written; ${state}`);
+    }
     if (found.ready) return 0;
     throw new LeadstreamError('E_SERVICE_UNKNOWN', missingIn(found));
   },
@@ -61,19 +70,6 @@ async function subjectOf(arguments_: ArgumentsOf<typeof options>, context: Comma
     // The pipeline's own collection first, then the others in the order of the service's documentation.
     collections: [plan.collection.name, ...collectionNames.filter((name) => plan.reads.includes(name)), ...plan.reads],
   };
-}
-
-/** Opens the tables of databases as a run does before it reads, which refuses what it cannot write. */
-async function lookAtDatabases({ sinks, collection, columns }: Pipeline['plan'], console: CommandContext['console']): Promise<void> {
-  const { standaloneSink } = await import('../../sinks/index.js');
-  for (const { place, definition, config } of sinks) {
-    if (place === undefined) continue;
-    const writer = await definition.open(config, standaloneSink(place, { planned: columns(), key: collection.key }));
-    await writer.abort();
-    const { earlier } = writer;
-    const state = earlier ? `run ${earlier.runId} left ${amountOf(earlier.rows, 'row')}` : 'no run has written it';
-    console.log('info', `${place}: can be written; ${state}`);
-  }
 }
 
 function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unknown>> {

@@ -5,7 +5,7 @@ import type { RunFacts } from '../../lake/index.js';
 import { openInCode } from '../alone.js';
 import { checkKeyed } from '../keyed.js';
 import { checkColumns } from '../options.js';
-import { builtInSink, type Ledger, PhasedWriter, type SinkContext, type SinkDefinition, type SinkWriter } from '../sink.js';
+import { builtInSink, PhasedWriter, type SinkContext, type SinkDefinition, type SinkWriter } from '../sink.js';
 import { addressOf } from './address.js';
 import { transaction } from './connection.js';
 import { CopyFile, CopyFormat } from './copy-file.js';
@@ -49,7 +49,15 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
   adds: ({ mode }) => mode !== 'replace',
   output: () => undefined,
   place: (options) => databasePlace(options),
-  ledger: (options) => ledgerOf(options),
+  async ledger(options) {
+    const at = databasePlace(options) ?? '';
+    return transaction(options, { at }, 'look', async (session) => {
+      const { target, last } = await inspect(session, options, at);
+      if (!last) throw new SinkError('E_SINK_RUN', `no run has written ${at}`);
+      const { rows } = await session.counts(['rows'], `SELECT count(*) AS rows FROM ${target.name}`);
+      return { runs: await ledgerRuns(session, target), rows };
+    });
+  },
   async open(options, context) {
     const { at, planned, scratch = scratchFolder() } = context;
     const { last } = await transaction(options, context, 'look', async (session) => {
@@ -107,13 +115,3 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
     });
   },
 });
-
-async function ledgerOf(options: PostgresConfig): Promise<Ledger> {
-  const at = databasePlace(options) ?? '';
-  return transaction(options, { at }, 'look', async (session) => {
-    const { target, last } = await inspect(session, options, at);
-    if (!last) throw new SinkError('E_SINK_RUN', `no run has written ${at}`);
-    const { rows } = await session.counts(['rows'], `SELECT count(*) AS rows FROM ${target.name}`);
-    return { runs: await ledgerRuns(session, target), rows };
-  });
-}

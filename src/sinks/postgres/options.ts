@@ -4,51 +4,50 @@ import { keyedOptions, refuseUnkeyed } from '../keyed.js';
 import { columns, naming, onError, types } from '../options.js';
 import { addressOf, addressProblem } from './address.js';
 import { missingDriver } from './connection.js';
-import { nameProblem, targetOf } from './sql.js';
-
-const shape = schema((z) =>
-  z.strictObject({
-    url: z
-      .string()
-      .describe(
-        'Address of the database, as a reference to postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, like ${DATABASE_URL}.',
-      ),
-    table: z
-      .string()
-      .regex(/^[^.]+(?:\.[^.]+)?$/, 'a table is named like leads or crm.leads')
-      .describe('Table to write, like crm.leads; without a schema, it is in public.'),
-    mode: z
-      .enum(['replace', 'append', 'merge'])
-      .default('replace')
-      .describe(
-        'A run replaces all rows, appends rows whose key is new, or merges: then it also updates rows that changed. Grants and views stay.',
-      ),
-    ...keyedOptions('the table needs a unique index of exactly them; create makes it the primary key'),
-    create: z
-      .boolean()
-      .default(false)
-      .describe('Create what is missing: the schema, the table with its key, and leadstream_runs, the table of runs next to it.'),
-    adopt: z.boolean().default(false).describe('Accept a table with rows that no run wrote, which the run would delete.'),
-    naming: naming('snake_case'),
-    types: types('typed'),
-    columns: columns(),
-    on_error: onError(),
-  }),
-);
+import { ledgerName, nameProblem, targetOf } from './sql.js';
 
 /** The options of a table of PostgreSQL. */
-export const postgresConfig = schema(() =>
-  shape().superRefine((options, context) => {
-    const refuse = (path: string, message: string | undefined) => {
-      if (message !== undefined) context.addIssue({ code: 'custom', path: [path], message });
-    };
-    const { url, table } = options;
-    // What a reference refers to may be unknown while a file is checked.
-    const isKnown = !url.startsWith('${');
-    refuse('url', isKnown && !addressOf(url) ? addressProblem : missingDriver());
-    refuseUnkeyed(options, refuse);
-    for (const name of table.split('.')) refuse('table', nameProblem(name));
-  }),
+export const postgresConfig = schema((z) =>
+  z
+    .strictObject({
+      url: z
+        .string()
+        .describe(
+          'Address of the database, as a reference to postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, like ${DATABASE_URL}.',
+        ),
+      table: z
+        .string()
+        .regex(/^[^.]+(?:\.[^.]+)?$/, 'a table is named like leads or crm.leads')
+        .describe('Table to write, like crm.leads; without a schema, it is in public.'),
+      mode: z
+        .enum(['replace', 'append', 'merge'])
+        .default('replace')
+        .describe(
+          'A run replaces all rows, appends rows whose key is new, or merges: then it also updates rows that changed. Grants and views stay.',
+        ),
+      ...keyedOptions('the table needs a unique index of exactly them; create makes it the primary key'),
+      create: z
+        .boolean()
+        .default(false)
+        .describe('Create what is missing: the schema, the table with its key, and leadstream_runs, the table of runs next to it.'),
+      adopt: z.boolean().default(false).describe('Accept a table with rows that no run wrote, which the run would delete.'),
+      naming: naming('snake_case'),
+      types: types('typed'),
+      columns: columns(),
+      on_error: onError(),
+    })
+    .superRefine((options, context) => {
+      const refuse = (path: string, message: string | undefined) => {
+        if (message !== undefined) context.addIssue({ code: 'custom', path: [path], message });
+      };
+      const { url, table } = options;
+      // What a reference refers to may be unknown while a file is checked.
+      const isKnown = !url.startsWith('${');
+      refuse('url', isKnown && !addressOf(url) ? addressProblem : missingDriver());
+      refuseUnkeyed(options, refuse);
+      for (const name of table.split('.')) refuse('table', nameProblem(name));
+    if (targetOf(table).table === ledgerName) refuse('table', `${ledgerName} is the table of runs; choose another name`);
+    }),
 );
 
 export type PostgresConfig = z.output<ReturnType<typeof postgresConfig>>;

@@ -31,13 +31,15 @@ export function nameProblem(name: string): string | undefined {
   return Buffer.byteLength(name) > 63 ? `the name ${name} has more than 63 bytes` : undefined;
 }
 
+export const ledgerName = 'leadstream_runs';
+
 /** A table. `name` is its name as SQL, `ledger` that of the table with a row for each run, in its schema. */
 export type Target = ReturnType<typeof targetOf>;
 
 export function targetOf(text: string) {
   const [first = '', second] = text.split('.');
   const [schema, table] = second === undefined ? ['public', first] : [first, second];
-  return { schema, table, name: `${quoted(schema)}.${quoted(table)}`, ledger: `${quoted(schema)}.leadstream_runs` };
+  return { schema, table, name: `${quoted(schema)}.${quoted(table)}`, ledger: `${quoted(schema)}.${ledgerName}` };
 }
 
 /** How a run changes the rows of a table. */
@@ -45,7 +47,7 @@ export interface Change {
   readonly target: Target;
   readonly mode: 'replace' | 'append' | 'merge';
   readonly on_missing: 'keep' | 'delete' | 'mark';
-  /** Columns of the rows of the run. Those that the table does not have yet may be left out, to compare with the rest. */
+  /** Columns of the rows of the run. */
   readonly columns: readonly OutputColumn[];
   /** Names of columns that identify a row. */
   readonly key: readonly string[];
@@ -73,13 +75,15 @@ export function sameKey(key: readonly string[], rows = 'stage'): string {
   return key.map((name) => `kept.${quoted(name)} = ${rows}.${quoted(name)}`).join(' AND ');
 }
 
-/** Whether a row of the stage differs from that of the table, where a marked row has returned. */
-export function difference({ columns, key, ignored, marks }: Change, known = columns): string {
+/** Whether a row of the stage differs from that of the table, where a marked row has returned. @param known Without new columns. */
+export function difference({ columns, key, ignored }: Change, known: Change): string {
   const compared = columns.filter(({ name }) => !key.includes(name) && !ignored.includes(name));
-  const kept = compared.map((column) => (known.includes(column) ? `kept.${quoted(column.name)}` : `NULL::${columnTypes[column.type]}`));
+  const kept = compared.map((column) =>
+    known.columns.includes(column) ? `kept.${quoted(column.name)}` : `NULL::${columnTypes[column.type]}`,
+  );
   const staged = compared.map(({ name }) => `stage.${quoted(name)}`);
   const differs = compared.length === 0 ? [] : [`ROW(${kept.join(', ')}) IS DISTINCT FROM ROW(${staged.join(', ')})`];
-  return [...differs, ...(marks ? [`kept.${deletedAt.name} IS NOT NULL`] : [])].join(' OR ') || 'false';
+  return [...differs, ...(known.marks ? [`kept.${deletedAt.name} IS NOT NULL`] : [])].join(' OR ') || 'false';
 }
 
 /** The statements of a run, by what they count, in their order. The stage has its rows by then; `replace` copies them instead. */
@@ -92,7 +96,7 @@ export function statementsOf(change: Change): Readonly<Partial<Record<'deleted' 
   const others = columns.flatMap(({ name }) => (key.includes(name) ? [] : [`${quoted(name)} = stage.${quoted(name)}`]));
   const values = [...others, ...(marks ? [`${deletedAt.name} = NULL`] : [])].join(', ');
   if (mode === 'append' || values === '') return { inserted };
-  const where = `${sameKey(key)} AND (${difference(change)})`;
+  const where = `${sameKey(key)} AND (${difference(change, change)})`;
   return { changed: `UPDATE ${target.name} AS kept SET ${values} FROM ${stage} AS stage WHERE ${where}`, inserted };
 }
 

@@ -88,6 +88,8 @@ export interface Fitted extends Change {
   readonly options: PostgresConfig;
   readonly context: SinkContext;
   readonly found: Found;
+  /** The same without the columns that the table does not have yet. */
+  readonly known: Change;
   /** Statements that create what is missing, and that add columns to an existing table. */
   readonly creating: readonly string[];
   readonly altering: readonly string[];
@@ -121,34 +123,31 @@ export async function fit(session: Session, found: Found, options: PostgresConfi
     `ALTER TABLE ${target.name} ADD COLUMN IF NOT EXISTS ${definitionOf(column)}`,
     commentSql(target.name, column),
   ]);
-  const fitted: Fitted = { ...change, options, context, found, creating, altering };
+  const isKnown = ({ name }: OutputColumn) => added.every((column) => column.name !== name);
+  const known = { ...change, columns: columns.filter(isKnown), marks: marks && isKnown(deletedAt) };
+  const fitted: Fitted = { ...change, options, context, found, known, creating, altering };
   refuseForeign(fitted, found.hasRows);
   refuseConsequences(fitted, found);
   refuse(at, [
     creating.length > 0 && !options.create && `a table is missing; set create: true, or run ${creating.join('; ')}`,
-    ...written.flatMap(({ name, type }) => {
+    ...written.map(({ name }) => nameProblem(name)),
+    ...written.map(({ name, type }) => {
       const is = typeIn(name) ?? columnTypes[type];
-      return [
-        nameProblem(name),
-        is !== columnTypes[type] && `the column ${quoted(name)} has the type ${is}; it must be ${columnTypes[type]}`,
-      ];
+      return is !== columnTypes[type] && `the column ${quoted(name)} has the type ${is}; it must be ${columnTypes[type]}`;
     }),
     ...found.columns.map(({ name, is_required }) => {
       const isOurs = written.some((column) => column.name === name);
       return is_required && !isOurs && `the column ${quoted(name)} is NOT NULL without a default, and no column of this run`;
     }),
   ]);
-  await session.query(temporarySql(stage, columns));
-  const isKnown = ({ name }: OutputColumn) => added.every((column) => column.name !== name);
-  const known = { ...change, columns: columns.filter(isKnown), marks: marks && isKnown(deletedAt) };
-  const { inserted, ...others } = statementsOf(known);
+  const statements = statementsOf(known);
   const checked = [
-    ...Object.values(others),
-    inserted,
-    ...(mode === 'replace' ? [] : [`${inserted} ON CONFLICT (${quotedList(change.key)}) DO NOTHING`]),
+    ...Object.values(statements),
+    ...(mode === 'replace' ? [] : [`${statements.inserted} ON CONFLICT (${quotedList(change.key)}) DO NOTHING`]),
     ...(on_missing === 'delete' ? [`DELETE FROM ${target.name}`] : []),
     ...(has_ledger ? [`INSERT INTO ${target.ledger} (table_name) VALUES ('')`] : []),
   ];
+  await session.query(temporarySql(stage, columns));
   for (const sql of hasTable ? checked : []) await session.query(`EXPLAIN ${sql}`);
   return { fitted, take };
 }
@@ -163,9 +162,7 @@ export function refuseConsequences({ target, mode, on_missing, context }: Fitted
 export function refuseForeign({ target, mode, on_missing, found, options, context }: Fitted, hasRows: boolean): void {
   const deletes = mode === 'replace' || on_missing !== 'keep';
   if (!deletes || !hasRows || found.last?.facts.own || options.adopt) return;
-  refuse(context.at, [
-    `${target.name} has rows that no run wrote, and this run would delete or mark them; set adopt: true if that is right`,
-  ]);
+  refuse(context.at, [`${target.name} has rows that no run wrote, and they would be deleted or marked; set adopt: true if that is right`]);
 }
 
 function refuse(at: string, faults: readonly (string | false | undefined)[]): void {

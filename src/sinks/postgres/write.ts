@@ -25,10 +25,8 @@ export async function countChanges(writing: Writing): Promise<Required<MergeCoun
   const missing = on_missing === 'keep' ? undefined : new MissingRows(at, presence);
   const none = { before: 0, inserted: file.rows, changed: 0, unchanged: 0, deleted: 0, marked: 0 };
   if (!found.hasTable) return none;
-  const isFound = ({ name }: OutputColumn) => found.columns.some((column) => column.name === name);
-  const marks = writing.marks && isFound(deletedAt);
   // Rows that were marked before are not marked again, but can be deleted.
-  const isLeft = marks && on_missing === 'mark' ? `kept.${deletedAt.name} IS NULL` : 'true';
+  const isLeft = writing.known.marks && on_missing === 'mark' ? `kept.${deletedAt.name} IS NULL` : 'true';
   const { unmarked, ...counts } = await transaction(options, context, 'look', async (session) => {
     const all = `SELECT count(*) AS before, count(*) FILTER (WHERE ${isLeft}) AS unmarked FROM ${target.name} AS kept`;
     const rows = await session.counts(['before', 'unmarked'], all);
@@ -38,7 +36,7 @@ export async function countChanges(writing: Writing): Promise<Required<MergeCoun
     if (twice.rows.length > 0)
       throw new SinkError('E_SINK_KEY', `${at}: two rows have the same key, but ${mode} takes one row per key (${key.join(' + ')})`);
     const isNew = `kept.${quotedList(key.slice(0, 1))} IS NULL`;
-    const differs = difference({ ...writing, marks }, columns.filter(isFound));
+    const differs = difference(writing, writing.known);
     const compared = `
       SELECT count(*) FILTER (WHERE ${isNew}) AS inserted, count(*) FILTER (WHERE NOT ${isNew} AND (${differs})) AS changed
       FROM ${stage} AS stage LEFT JOIN ${target.name} AS kept ON ${sameKey(key)}`;
@@ -49,11 +47,8 @@ export async function countChanges(writing: Writing): Promise<Required<MergeCoun
   if (mode === 'merge') refuseChanged(at, counts, options.max_changed ?? 1, presence);
   if (missing) {
     const verdict = await missing.verdict(found.last?.facts);
-    const proven = typeof verdict === 'boolean' ? [] : [...verdict].filter(([, isMissing]) => isMissing);
-    await keep(
-      gone,
-      proven.map(([line]) => line),
-    );
+    const proven = typeof verdict === 'boolean' ? [] : [...verdict].flatMap(([line, isMissing]) => (isMissing ? [line] : []));
+    await keep(gone, proven);
     for (const text of verdict === true ? unread.chunks() : []) await gone.append(text, 0);
     if (verdict === true) gone.rows += unread.rows;
     missing.refuseMany(gone.rows, options.max_deleted, unmarked);
@@ -107,13 +102,11 @@ export async function commitChanges(writing: Writing, counts: Required<MergeCoun
       refuseConsequences(writing, now);
       await work(session);
     });
-  const execute = async (session: Session, statements: readonly string[]) => {
-    for (const sql of statements) await session.query(sql);
-  };
   // In a transaction of its own, since it keeps readers out.
-  if (altering.length > 0) await change((session) => execute(session, ["SET LOCAL lock_timeout = '10s'", ...altering]));
+  const alter = ["SET LOCAL lock_timeout = '10s'", ...altering].join('; ');
+  if (altering.length > 0) await change(async (session) => void (await session.query(alter)));
   await change(async (session) => {
-    await execute(session, creating);
+    await session.query(creating.join('; '));
     await write(session, writing, counts);
     const own = mode === 'replace' || options.adopt || (found.last ? found.last.facts.own : !found.hasRows);
     await recordRun(session, writing, runId, counts, { columns: columnsOf({ columns, marks: on_missing === 'mark' }), own, marks }, facts);
@@ -122,19 +115,18 @@ export async function commitChanges(writing: Writing, counts: Required<MergeCoun
 
 async function write(session: Session, writing: Writing, counts: Required<MergeCounts>): Promise<void> {
   const { target, mode, on_missing, columns, file } = writing;
-  const check = (what: keyof MergeCounts, rows: number | null) => {
+  const run = async (what: keyof MergeCounts, sql: string | undefined, data?: CopyFile) => {
+    if (sql === undefined) return;
+    const rows = data ? await session.copy(sql, data.chunks()) : (await session.query(sql)).rowCount;
     if (rows === counts[what]) return;
     const message = `another program, or a trigger, changed ${target.name}: ${rows} rows ${what}, but ${counts[what]} counted`;
     throw new LeadstreamError('E_RUN_LOCKED', `${writing.context.at}: ${message}`);
-  };
-  const run = async (what: keyof MergeCounts, sql: string | undefined) => {
-    if (sql !== undefined) check(what, (await session.query(sql)).rowCount);
   };
   const { deleted, changed, inserted } = statementsOf(writing);
   await run('deleted', deleted);
   if (mode === 'replace') {
     const names = quotedList(columns.map(({ name }) => name));
-    check('inserted', await session.copy(`COPY ${target.name} (${names}) FROM STDIN`, file.chunks()));
+    await run('inserted', `COPY ${target.name} (${names}) FROM STDIN`, file);
     return;
   }
   await load(session, writing, stage, columns, file);
@@ -146,15 +138,10 @@ async function write(session: Session, writing: Writing, counts: Required<MergeC
   await run(on_missing === 'mark' ? 'marked' : 'deleted', deletion(writing));
 }
 
-async function load(
-  session: Session,
-  { context: { at } }: Writing,
-  name: string,
-  columns: readonly OutputColumn[],
-  file: CopyFile,
-): Promise<void> {
+async function load(session: Session, writing: Writing, name: string, columns: readonly OutputColumn[], file: CopyFile): Promise<void> {
   await session.query(temporarySql(name, columns));
   const rows = await session.copy(`COPY ${name} FROM STDIN`, file.chunks());
-  if (rows !== file.rows) throw new SinkError('E_SINK_VERIFY', `${at}: ${amountOf(file.rows, 'row')} were sent, but ${rows} arrived`);
+  if (rows !== file.rows)
+    throw new SinkError('E_SINK_VERIFY', `${writing.context.at}: ${amountOf(file.rows, 'row')} were sent, but ${rows} arrived`);
   await session.query(`ANALYZE ${name}`);
 }

@@ -141,6 +141,13 @@ inPostgres('on_missing of a table of PostgreSQL', (database) => {
     expect(await nights.ids()).toEqual(idsWithout(0, 1, 2, 3, 4));
   });
 
+  test('deletes by a key whose column has any name', async () => {
+    const nights = await Nights.of(await database());
+    const body = merging(undefined, '  - rename: { lead_id: is_unread }').replace('[lead_id,', '[is_unread,');
+    await nights.run({ list: all }, body);
+    expect(mergedOf(await nights.run({ list: without(3) }, body))).toMatchObject({ unchanged: 249, deleted: 1 });
+  });
+
   test('keeps the old version of a row that is rejected', async () => {
     const nights = await Nights.of(await database());
     const body = merging(undefined, '', 'rejects: { max: 10 }');

@@ -4,7 +4,6 @@ import { postgres, type PostgresOptions } from '../../../src/sinks/index.js';
 import { listening } from '../../support/closing.js';
 import { lead, leads, runIn, serviceOf } from '../../support/services.js';
 import { inPostgres, password, type Postgres } from '../../support/postgres.js';
-import { postgresProxy } from '../../support/postgres-proxy.js';
 import { column, writeAll } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { until } from '../../support/until.js';
@@ -48,10 +47,16 @@ function messageOf(letter: string, text: string): Buffer {
 
 const idsOf = async ({ query }: Postgres) => (await query('SELECT id FROM leads ORDER BY id')).map(({ id }) => String(id));
 
+/** Whether a statement waits for a lock. */
+const waitingFor = (db: Postgres, statement: string) => async () => {
+  const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '${statement}'`;
+  return (await db.query(waiting, 'postgres')).length > 0;
+};
+
 inPostgres('a table of PostgreSQL that does not fit', (database) => {
   test.each<readonly [string, string, Partial<PostgresOptions>, string]>([
     ['is missing', '', {}, 'set create: true, or run CREATE TABLE "public"."leads" ("id" text, "n" bigint, PRIMARY KEY ("id"))'],
-    ['has no table of runs', table, {}, '"public".leadstream_runs is missing'],
+    ['has no table of runs', table, {}, 'or run CREATE TABLE IF NOT EXISTS "public".leadstream_runs'],
     ['has rows of others', `${table}; INSERT INTO leads VALUES ('1')`, { create: true }, 'has rows that no run wrote'],
     [
       'has a column of another type',
@@ -70,13 +75,13 @@ inPostgres('a table of PostgreSQL that does not fit', (database) => {
       'has no unique key',
       'CREATE TABLE leads (id text, n bigint, UNIQUE (id, n))',
       { create: true, mode: 'append' },
-      'CREATE UNIQUE INDEX',
+      'no unique or exclusion constraint',
     ],
     [
       'has a unique key of some rows',
       'CREATE TABLE leads (id text, n bigint); CREATE UNIQUE INDEX ON leads (id) WHERE n > 1',
       { create: true, mode: 'merge' },
-      'CREATE UNIQUE INDEX',
+      'no unique or exclusion constraint',
     ],
     ['is a view', 'CREATE VIEW leads AS SELECT 1', { create: true }, 'is not a table'],
     ['has heirs', `${table}; CREATE TABLE heir () INHERITS (leads)`, { create: true }, 'other tables inherit'],
@@ -242,14 +247,22 @@ inPostgres('a run on a table of PostgreSQL', (database) => {
     expect(`${failure.message} ${String(failure.cause)}`).not.toContain('77');
   });
 
-  test('loads two rows of one key once that replace all others, and fails', async () => {
+  test('fails for two rows of one key that replace all others, and is refused when another program inserts its key meanwhile', async () => {
     const db = await database();
-    const proxy = await postgresProxy(db.port, () => 'passed');
     await write(db.url, { create: true }, [1]);
-    const twice = write(db.url.replace(/:\d+\//, `:${proxy.port}/`), { create: true }, [2, 2]);
-    await expect(twice).rejects.toMatchObject({ code: 'E_SINK_KEY', message: expect.stringContaining('constraint leads_pkey') });
-    expect(proxy.messages.filter((message) => message.startsWith('Q COPY'))).toHaveLength(1);
-    expect(await idsOf(db)).toEqual(['1']);
+    await expect(write(db.url, { create: true }, [2, 2])).rejects.toMatchObject({
+      code: 'E_SINK_KEY',
+      message: expect.stringContaining('constraint leads_pkey'),
+    });
+    const [other, waiting] = [new Client({ connectionString: db.url }), waitingFor(db, 'COPY "public"."leads"%')];
+    await other.connect();
+    await other.query(`BEGIN; INSERT INTO leads VALUES ('2', 5)`);
+    const refused = expect(write(db.url, {}, [2])).rejects.toMatchObject({ code: 'E_RUN_LOCKED', exit: 75 });
+    await until(waiting);
+    await other.query('COMMIT');
+    await other.end();
+    await refused;
+    expect(await idsOf(db)).toEqual(['1', '2']);
   });
 
   test('is tried again when another one created the schema meanwhile', async () => {
@@ -258,8 +271,7 @@ inPostgres('a run on a table of PostgreSQL', (database) => {
     await other.connect();
     await other.query('BEGIN; CREATE SCHEMA crm');
     const written = write(db.url, { table: 'crm.leads', create: true });
-    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'CREATE SCHEMA%'`;
-    await until(async () => (await db.query(waiting)).length > 0);
+    await until(waitingFor(db, '%CREATE SCHEMA%'));
     await other.query('COMMIT');
     await other.end();
     await written;
@@ -274,8 +286,7 @@ inPostgres('a run on a table of PostgreSQL', (database) => {
     await other.query(`SET deadlock_timeout = '1h'; BEGIN; UPDATE leads SET n = 5 WHERE id = '3'`);
     const rows = ['1', '2', '3'].map((id) => ({ id, n: '7' }));
     const written = writeAll(open(db.url, { mode: 'merge' }), columns, rows);
-    const waiting = `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND query LIKE 'UPDATE "public"."leads"%'`;
-    await until(async () => (await db.query(waiting, 'postgres')).length > 0);
+    await until(waitingFor(db, 'UPDATE "public"."leads"%'));
     await other.query(`UPDATE leads SET n = 5 WHERE id = '1'`);
     await other.query('ROLLBACK');
     await other.end();
