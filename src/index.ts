@@ -15,6 +15,7 @@ export {
   writesOver,
   type Explanation,
 } from './plan/index.js';
+export { standaloneSink } from './sinks/index.js';
 export {
   traceRow,
   previewPipeline,

@@ -32,7 +32,7 @@ export class MissingRows {
     this.#presence = presence;
   }
 
-  /** @param row What identifies it in the output. @returns `read` if the row is deleted, `unread` if the verdict decides on it. A rejected row stays. */
+  /** @param row What identifies it. @returns `read` if it is deleted, `unread` if the verdict decides on it. A rejected row stays. */
   take(row: string, key: SourceKey): ReturnType<SourcePresence['stateOf']> {
     const state = this.#presence.stateOf(key);
     if (state === 'read') this.#filtered += 1;

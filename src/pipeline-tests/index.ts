@@ -61,11 +61,11 @@ export async function testPipelines(file: string, options: TestOptions = {}) {
   async function loaded(index: number, { env: given, set = {} }: TestShape, folder: string, url: string): Promise<Pipeline> {
     const env = { LEADSTREAM_HMAC_KEY: key, ...given, LEADSTREAM_BASE_URL: url, LEADSTREAM_REST_API_KEY: key };
     // References to files resolve against the working directory.
-    const from = { ...referenceSource(env, cwd), baseDir: folder };
+    // Sinks of databases are not opened, and a test has no place for their secrets.
+    const from = { ...referenceSource(env, cwd), baseDir: folder, sinkSecret: 'postgres://localhost/of_a_test' };
     const checked = await checkDocuments(content, file, { ...own, cwd, set }, { from, without });
     const { pipeline, issues, outputs, document } = itemAt(checked.pipelines, index);
     if (!pipeline) throw specErrorOf(file, issues.all);
-    // A table of a database has no path, and is not opened.
     const isOutside = (path: string) => isRemote(path) || (isAbsolute(path) && relative(folder, path).startsWith('..'));
     const outside = outputs.find(({ path }) => path !== undefined && isOutside(path));
     if (!outside) return testing(pipeline);

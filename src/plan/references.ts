@@ -55,7 +55,7 @@ export class References {
   }
 
   #credential(text: string, issues: IssueList, path: Path): string {
-    if (referenceIn(text)) return this.#replaced(text, issues, path);
+    if (referenceIn(text)) return (path[0] === 'to' ? this.from.sinkSecret : undefined) ?? this.#replaced(text, issues, path);
     const remedy = 'like ${NAME} or ${file:/run/secrets/key}, and never be written in the file';
     issues.referenceProblem(path, `a credential must be a reference, ${remedy}`);
     return text;
@@ -119,6 +119,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface ReferenceSource {
   readonly env: Environment;
   readonly baseDir: string;
+  /** Stands for all secrets of sinks. Default: what they refer to. */
+  readonly sinkSecret?: string;
   /** Returns the content of a file without its last line end; `undefined` if it is not readable. Read once, as it may be a pipe. */
   read(name: string): string | undefined;
 }

@@ -46,11 +46,8 @@ export function refuseUnkeyed({ mode, key, ignore, on_missing }: KeyedConfig, re
 }
 
 /** Checks the columns of the key, and others named with it, against those that arrive. */
-export function checkKeyed(
-  { columns: only, key, ignore, mode, on_missing }: KeyedConfig,
-  arriving: readonly Column[],
-  plan: SinkPlan,
-): void {
+export function checkKeyed(options: KeyedConfig, arriving: readonly Column[], plan: SinkPlan): void {
+  const { columns: only, key, ignore, mode, on_missing } = options;
   const chosen = arriving.filter(({ name }) => only?.includes(name) ?? true);
   for (const [option, columns = []] of Object.entries({ key, ignore }))
     columns.forEach((name, index) => requireArriving(name, [option, index], chosen, plan));
@@ -83,11 +80,8 @@ export function checkKeyed(
  *
  * @throws {SinkError} `E_SINK_KEY` if one does not reach the sink. A table that is replaced may do without: then there are none.
  */
-export function keyFields(
-  columns: readonly Column[],
-  options: KeyedConfig,
-  { at, key, presence }: Pick<SinkContext, 'at' | 'key' | 'presence'>,
-): readonly string[] {
+export function keyFields(columns: readonly Column[], options: KeyedConfig, context: SinkContext): readonly string[] {
+  const { at, key, presence } = context;
   const sources = options.on_missing === 'keep' ? undefined : presence?.key;
   const wanted = options.key?.length ?? key.length;
   const fields =

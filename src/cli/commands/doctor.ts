@@ -29,7 +29,7 @@ export const doctor = command(
   options,
   async (arguments_, context) => {
     const { diagnoseService } = await import('../../doctor/index.js');
-    const { standaloneSink } = await import('../../sinks/index.js');
+    const { standaloneSink } = await import('../../index.js');
     const { watchers } = await import('../watchers.js');
     const { console, signal, stdout } = context;
     const { connection, service, collections, plan } = await subjectOf(arguments_, context);

@@ -36,6 +36,7 @@ const settings = [
 
 /** What a transaction is for. A `look` changes nothing, whatever it does. */
 const levels = { look: 'REPEATABLE READ', change: 'READ COMMITTED' } as const;
+type Kind = keyof typeof levels;
 
 /** Before the second attempt at a change and those after it. */
 const waitsMs = [100, 1_000, 5_000];
@@ -50,7 +51,7 @@ const waitsMs = [100, 1_000, 5_000];
 export async function transaction<T>(
   { url }: { readonly url: string },
   { at, signal }: Pick<SinkContext, 'at' | 'signal'>,
-  kind: keyof typeof levels,
+  kind: Kind,
   work: (session: Session, mayBeDone: boolean) => Promise<T>,
 ): Promise<T> {
   const address = addressOf(url);
@@ -72,7 +73,7 @@ export async function transaction<T>(
 async function attempted<T>(
   address: Address,
   signal: AbortSignal | undefined,
-  kind: keyof typeof levels,
+  kind: Kind,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
   const { Client } = nodeRequire()('pg') as typeof PG;

@@ -84,7 +84,7 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
           },
           async prepare() {
             const counted = await countChanges(writing);
-            const { marked, ...counts } = counted;
+            const { marked: _, ...counts } = counted;
             const merged: MergeCounts = options.on_missing === 'mark' ? counted : counts;
             let facts: RunFacts | undefined;
             return {

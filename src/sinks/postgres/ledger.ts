@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { byName, mergeWords, type MergeCounts, type OutputColumn, schema } from '../../core/index.js';
-import { manifestShape, type Published, type RunFacts } from '../../lake/index.js';
+import { byName, mergeWords, type MergeCounts, schema } from '../../core/index.js';
+import { manifestShape, type Published } from '../../lake/index.js';
 import type { Session } from './connection.js';
-import type { Change, Target } from './sql.js';
+import type { Target } from './sql.js';
 
 const countNames = ['before', ...mergeWords] as const;
 const texts = ['run', 'pipeline', 'mode'] as const;
@@ -22,6 +22,8 @@ const row = schema((z) => {
 
 /** A run that committed. */
 export type Recorded = z.output<ReturnType<typeof row>>;
+
+type NewRun = Pick<Recorded, (typeof texts)[number]> & MergeCounts & { readonly facts: object };
 
 /** Rows are only added. The number, given under the lock of the table, is their order. */
 export function ledgerSql({ ledger }: Target): string {
@@ -48,18 +50,11 @@ export async function lockTable(session: Session, { schema: namespace, table }: 
   await session.query('SELECT pg_advisory_xact_lock($1)', [digest.readBigInt64BE()]);
 }
 
-export async function recordRun(
-  session: Session,
-  { target: { ledger, table }, mode }: Change,
-  runId: string,
-  counts: MergeCounts,
-  written: Pick<Recorded['facts'], 'own' | 'marks'> & { readonly columns: readonly OutputColumn[] },
-  { undeclared = [], reads = {}, ...facts }: RunFacts,
-): Promise<void> {
-  const known = JSON.stringify({ ...written, ...facts, undeclared, reads });
-  const values = [table, runId, facts.pipeline, mode, ...countNames.map((name) => counts[name] ?? 0), known];
+export async function recordRun(session: Session, { ledger, table }: Target, run: NewRun): Promise<void> {
+  const names = [...texts, ...countNames];
+  const values = [table, ...names.map((name) => run[name] ?? 0), JSON.stringify(run.facts)];
   const places = values.map((_, index) => `$${index + 1}`).join(', ');
-  await session.query(`INSERT INTO ${ledger} (table_name, ${[...texts, ...countNames].join(', ')}, facts) VALUES (${places})`, values);
+  await session.query(`INSERT INTO ${ledger} (table_name, ${names.join(', ')}, facts) VALUES (${places})`, values);
 }
 
 export function publishedBy({ run: runId, total: rows, facts }: Recorded): Published {

@@ -10,11 +10,7 @@ import { ledgerName, nameProblem, targetOf } from './sql.js';
 export const postgresConfig = schema((z) =>
   z
     .strictObject({
-      url: z
-        .string()
-        .describe(
-          'Address of the database, as a reference to postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, like ${DATABASE_URL}.',
-        ),
+      url: z.string().describe('Address of the database: a reference to postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full.'),
       table: z
         .string()
         .regex(/^[^.]+(?:\.[^.]+)?$/, 'a table is named like leads or crm.leads')
@@ -22,9 +18,7 @@ export const postgresConfig = schema((z) =>
       mode: z
         .enum(['replace', 'append', 'merge'])
         .default('replace')
-        .describe(
-          'A run replaces all rows, appends rows whose key is new, or merges: then it also updates rows that changed. Grants and views stay.',
-        ),
+        .describe('A run replaces all rows, appends rows whose key is new, or merges, which also updates rows that changed.'),
       ...keyedOptions('the table needs a unique index of exactly them; create makes it the primary key'),
       create: z
         .boolean()
@@ -46,7 +40,7 @@ export const postgresConfig = schema((z) =>
       refuse('url', isKnown && !addressOf(url) ? addressProblem : missingDriver());
       refuseUnkeyed(options, refuse);
       for (const name of table.split('.')) refuse('table', nameProblem(name));
-    if (targetOf(table).table === ledgerName) refuse('table', `${ledgerName} is the table of runs; choose another name`);
+      if (targetOf(table).table === ledgerName) refuse('table', `${ledgerName} is the table of runs; choose another name`);
     }),
 );
 

@@ -109,7 +109,9 @@ export async function commitChanges(writing: Writing, counts: Required<MergeCoun
     await session.query(creating.join('; '));
     await write(session, writing, counts);
     const own = mode === 'replace' || options.adopt || (found.last ? found.last.facts.own : !found.hasRows);
-    await recordRun(session, writing, runId, counts, { columns: columnsOf({ columns, marks: on_missing === 'mark' }), own, marks }, facts);
+    const written = columnsOf({ columns, marks: on_missing === 'mark' });
+    const known = { ...facts, undeclared: facts.undeclared ?? [], reads: facts.reads ?? {}, columns: written, own, marks };
+    await recordRun(session, target, { run: runId, pipeline: facts.pipeline, mode, ...counts, facts: known });
   });
 }
 

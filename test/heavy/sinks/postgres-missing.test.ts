@@ -112,13 +112,6 @@ inPostgres('on_missing of a table of PostgreSQL', (database) => {
     expect(await nights.db.query('SELECT count(*)::int AS runs FROM leadstream_runs')).toEqual([{ runs: 1 }]);
   });
 
-  test('deletes more once it is accepted', async () => {
-    const nights = await Nights.of(await database());
-    await nights.run({ list: all });
-    expect(mergedOf(await nights.run({ list: all.slice(60) }, merging(), { acceptDeletes: true }))).toMatchObject({ deleted: 60 });
-    expect(await nights.ids()).toEqual(idsWithout(...Array(60).keys()));
-  });
-
   test('deletes more than 1,000 rows after a second pass only, each by its key', async () => {
     const nights = await Nights.of(await database());
     const many = leads(6000);
@@ -130,31 +123,11 @@ inPostgres('on_missing of a table of PostgreSQL', (database) => {
     expect(await nights.ids()).toEqual([...many.keys()].slice(1001));
   });
 
-  test('lets rows that a step leaves out go without a request, but not after the pipeline has changed', async () => {
-    const filtering = (status: string) => merging(undefined, `  - filter: "lead_status != '${status}'"`);
-    const nights = await Nights.of(await database());
-    await nights.run({ list: all }, filtering('returned'));
-    const returned = { list: leads(250, (index) => (index < 5 ? { lead_status: 'returned' } : index < 9 ? { lead_status: 'lost' } : {})) };
-    expect(mergedOf(await nights.run(returned, filtering('returned')))).toMatchObject({ changed: 4, deleted: 5 });
-    expect(nights.singles).toEqual([]);
-    await expect(nights.run(returned, filtering('lost'))).rejects.toMatchObject({ code: 'E_GATE_MERGE' });
-    expect(await nights.ids()).toEqual(idsWithout(0, 1, 2, 3, 4));
-  });
-
   test('deletes by a key whose column has any name', async () => {
     const nights = await Nights.of(await database());
     const body = merging(undefined, '  - rename: { lead_id: is_unread }').replace('[lead_id,', '[is_unread,');
     await nights.run({ list: all }, body);
     expect(mergedOf(await nights.run({ list: without(3) }, body))).toMatchObject({ unchanged: 249, deleted: 1 });
-  });
-
-  test('keeps the old version of a row that is rejected', async () => {
-    const nights = await Nights.of(await database());
-    const body = merging(undefined, '', 'rejects: { max: 10 }');
-    await nights.run({ list: all }, body);
-    const wrong = all.map((row, index) => (index === 3 ? { ...row, age: 'x' } : row));
-    expect(mergedOf(await nights.run({ list: wrong.slice(0, 249) }, body))).toMatchObject({ unchanged: 248, deleted: 1 });
-    expect(await nights.ids()).toEqual(idsWithout(249));
   });
 
   test('marks rows with the time until their key returns, and compares max_deleted with those that are not marked', async () => {

@@ -60,10 +60,7 @@ describe('a pipeline file with a table of PostgreSQL', () => {
 to:
 ${sink(', create: true')}
 tests:
-  - name: counts
-    env: { DATABASE_URL: 'postgres://localhost/of_a_test' }
-    given: { leads: [{ lead_id: '1' }] }
-    expect: { books: { written: 1 } }`);
+  - { name: counts, given: { leads: [{ lead_id: '1' }] }, expect: { books: { written: 1 } } }`);
     expect(await testPipelines('p.yaml', { cwd })).toMatchObject({ ok: true, tests: [{ name: 'counts' }] });
   });
 });
