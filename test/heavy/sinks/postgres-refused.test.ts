@@ -90,11 +90,14 @@ inPostgres('a table of PostgreSQL that does not fit', (database) => {
     ['hides rows', `${table}; ALTER TABLE leads ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`, 'row-level security'],
     ['has a longer name', '', 'more than 63 bytes', { table: 'a'.repeat(64) }],
     ['is that of the runs', '', 'choose another name', { table: 'crm.leadstream_runs' }],
-  ])('is refused before anything is read: it %s', async (_title, sql, message, options) => {
+  ])('is refused before anything is read: it %s', async (_title, sql, message, options = {}) => {
     const db = await database();
     if (sql !== '') await db.query(sql);
     const before = await db.query(`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1`);
-    const refusal = await open(db.url, { create: true, ...options }).catch((failure: unknown) => failure);
+    const refusal = await open(db.url, { create: true, ...options }).then(
+      () => ({ code: 'opened' }),
+      (failure: unknown) => failure,
+    );
     expect(refusal).toMatchObject({ code: 'E_SINK_CONFIG', exit: 78, message: expect.stringContaining(message) });
     expect(await db.query(`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1`)).toEqual(before);
   });
