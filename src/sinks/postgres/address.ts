@@ -28,7 +28,9 @@ export function addressOf(text: string) {
     const mode = searchParams.get('sslmode') ?? (isLocal ? 'disable' : '');
     const ssl = Object.hasOwn(sslModes, mode) ? sslModes[mode] : undefined;
     if (ssl === undefined) return undefined;
-    return { host, port: Number(port || 5432), database, user: user || undefined, password: secret || undefined, ssl };
+    // Drivers before 8.23.1 check the certificate of an address without a name against localhost.
+    const tls = ssl && { ...ssl, host };
+    return { host, port: Number(port || 5432), database, user: user || undefined, password: secret || undefined, ssl: tls };
   } catch {
     return undefined;
   }

@@ -26,6 +26,7 @@ export function missingDriver(): string | undefined {
 /** What a transaction sets for itself: through PgBouncer, a session belongs to nobody. */
 const settings = [
   'SET LOCAL row_security = off',
+  'SET LOCAL quote_all_identifiers = off',
   "SET LOCAL lock_timeout = '2min'",
   "SET LOCAL statement_timeout = '1h'",
   "SET LOCAL idle_in_transaction_session_timeout = '1min'",

@@ -60,7 +60,7 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
   },
   async open(options, context) {
     const { at, planned, scratch = scratchFolder() } = context;
-    const { last } = await transaction(options, context, 'look', async (session) => {
+    const { last, oid } = await transaction(options, context, 'look', async (session) => {
       const found = await inspect(session, options, at);
       // What does not fit is known before the first request, but for fields that the service sends undeclared.
       if (planned) await fit(session, found, options, context, planned);
@@ -73,7 +73,7 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
       async begin(arriving) {
         const { fitted, take } = await transaction(options, context, 'look', async (session) =>
           // Whoever wrote since then is noticed at the commit.
-          fit(session, { ...(await inspect(session, options, at)), last }, options, context, arriving),
+          fit(session, { ...(await inspect(session, options, at)), last, oid }, options, context, arriving),
         );
         const writing: Writing = { ...fitted, file, gone, unread };
         const format = new CopyFormat(fitted.columns);

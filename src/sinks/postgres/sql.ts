@@ -23,11 +23,13 @@ export function definitionOf({ name, type }: OutputColumn): string {
 }
 
 export function commentSql(table: string, { name, comment = '' }: OutputColumn): string {
-  return `COMMENT ON COLUMN ${table}.${quoted(name)} IS E'${comment.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+  const text = comment.replaceAll('\0', '').replaceAll('\\', '\\\\').replaceAll("'", "''");
+  return `COMMENT ON COLUMN ${table}.${quoted(name)} IS E'${text}'`;
 }
 
 /** PostgreSQL cuts longer names silently. */
 export function nameProblem(name: string): string | undefined {
+  if (name.includes('\0')) return 'the name of a column has a NUL character';
   return Buffer.byteLength(name) > 63 ? `the name ${name} has more than 63 bytes` : undefined;
 }
 

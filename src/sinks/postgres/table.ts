@@ -25,7 +25,9 @@ import {
 
 const state = schema((z) =>
   z.object({
-    ...{ is_supported: z.boolean(), has_schema: z.boolean(), has_ledger: z.boolean() },
+    ...{ is_supported: z.boolean(), has_schema: z.boolean(), has_ledger: z.boolean(), is_odd_ledger: z.boolean().nullable() },
+    // Another one after a table was dropped and made again.
+    oid: z.string().nullable(),
     // `null` if there is no table of the name.
     is_plain: z.boolean().nullable(),
     // `is_required`: a row that does not name it is refused.
@@ -51,6 +53,7 @@ export async function inspect(session: Session, { table }: PostgresConfig, at: s
   refuse(at, [
     !found.is_supported && 'the server must be PostgreSQL 13 or newer, and the database encoded in UTF8',
     found.is_plain === false && `${target.name} is not a table, or other tables inherit from it`,
+    found.is_odd_ledger === true && `${target.ledger} is not a table of runs: it has triggers or rules, or is no table`,
   ]);
   const [last] = found.has_ledger ? await ledgerRuns(session, target, 1) : [];
   const hasTable = found.is_plain !== null;
@@ -66,7 +69,9 @@ const stateQuery = `
       SELECT format('the foreign key %I of %s', conname, conrelid::regclass) AS what
       FROM pg_constraint WHERE contype = 'f' AND confdeltype IN ('c', 'n', 'd') AND confrelid IN (SELECT oid FROM parts)
       UNION ALL SELECT format('the trigger %I', tgname)
-      FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 8 <> 0 AND tgrelid IN (SELECT oid FROM parts)
+      FROM pg_trigger WHERE tgenabled <> 'D' AND tgtype & 8 <> 0 AND tgrelid IN (SELECT oid FROM parts)
+        -- Before PostgreSQL 15, clones in partitions count as internal.
+        AND (NOT tgisinternal OR (tgparentid <> 0 AND tgconstrrelid = 0))
       UNION ALL SELECT format('the rule %I', rulename)
       FROM pg_rewrite WHERE ev_type = '4' AND ev_class IN (SELECT oid FROM parts)
     ),
@@ -79,12 +84,14 @@ const stateQuery = `
     )
   SELECT current_setting('server_version_num')::int >= 130000 AND current_setting('server_encoding') = 'UTF8' AS is_supported,
     (SELECT relkind = 'p' OR (relkind = 'r' AND (SELECT count(*) FROM parts) = 1) FROM this) AS is_plain,
-    to_regnamespace($3) IS NOT NULL AS has_schema, to_regclass($2) IS NOT NULL AS has_ledger,
+    to_regnamespace($3) IS NOT NULL AS has_schema, to_regclass($2) IS NOT NULL AS has_ledger, (SELECT oid::text FROM this) AS oid,
+    (SELECT relkind <> 'r' OR relhastriggers OR relhasrules FROM pg_class WHERE oid = to_regclass($2)) AS is_odd_ledger,
     coalesce((SELECT json_agg(columns) FROM columns), '[]') AS columns,
     coalesce((SELECT json_agg(what) FROM consequences), '[]') AS consequences`;
 
 /** What a run does to the table that it found. */
 export interface Fitted extends Change {
+  readonly arriving: readonly Column[];
   readonly options: PostgresConfig;
   readonly context: SinkContext;
   readonly found: Found;
@@ -97,7 +104,7 @@ export interface Fitted extends Change {
 
 /**
  * Compares what a run writes with what the database has, and has the server check its statements, without doing them: rights, the unique
- * index, columns that cannot be written.
+ * index, columns that cannot be written. Done again at the commit, as a night is long.
  *
  * @throws {SinkError} `E_SINK_CONFIG` with everything that does not fit.
  */
@@ -125,7 +132,7 @@ export async function fit(session: Session, found: Found, options: PostgresConfi
   ]);
   const isKnown = ({ name }: OutputColumn) => added.every((column) => column.name !== name);
   const known = { ...change, columns: columns.filter(isKnown), marks: marks && isKnown(deletedAt) };
-  const fitted: Fitted = { ...change, options, context, found, known, creating, altering };
+  const fitted: Fitted = { ...change, arriving, options, context, found, known, creating, altering };
   refuseForeign(fitted, found.hasRows);
   refuseConsequences(fitted, found);
   refuse(at, [
@@ -152,8 +159,8 @@ export async function fit(session: Session, found: Found, options: PostgresConfi
   return { fitted, take };
 }
 
-/** @throws {SinkError} `E_SINK_CONFIG` if a delete would do more. Checked again at the commit, as a night is long. */
-export function refuseConsequences({ target, mode, on_missing, context }: Fitted, { consequences }: Found): void {
+/** @throws {SinkError} `E_SINK_CONFIG` if a delete would do more. */
+function refuseConsequences({ target, mode, on_missing, context }: Fitted, { consequences }: Found): void {
   const deletes = mode === 'replace' || on_missing === 'delete';
   refuse(context.at, deletes ? consequences.map((what) => `deleting rows of ${target.name} would set off ${what}`) : []);
 }

@@ -3,7 +3,7 @@ import { deletedAt, MissingRows, refuseChanged, type RunFacts } from '../../lake
 import { type Session, transaction } from './connection.js';
 import { type CopyFile, escaped } from './copy-file.js';
 import { ledgerRuns, lockTable, recordRun } from './ledger.js';
-import { type Fitted, inspect, refuseConsequences, refuseForeign } from './table.js';
+import { fit, type Fitted, inspect, refuseForeign } from './table.js';
 import { columnsOf, deletion, difference, goneTable, quotedList, sameKey, stage, statementsOf, temporarySql } from './sql.js';
 
 /** What is written: the same for the transaction that counts and for the one that commits. */
@@ -88,7 +88,7 @@ async function keep(file: CopyFile, lines: readonly string[]): Promise<void> {
  * @throws {LeadstreamError} `E_RUN_LOCKED` if the table is not as the run found it.
  */
 export async function commitChanges(writing: Writing, counts: Required<MergeCounts>, facts: RunFacts): Promise<void> {
-  const { options, context, target, found, creating, altering, mode, columns, marks, on_missing } = writing;
+  const { arriving, options, context, target, found, creating, altering, mode, columns, marks, on_missing } = writing;
   const { at, runId } = context;
   const change = (work: (session: Session) => Promise<void>) =>
     transaction(options, context, 'change', async (session, mayBeDone) => {
@@ -97,9 +97,9 @@ export async function commitChanges(writing: Writing, counts: Required<MergeCoun
       if (mayBeDone && now.has_ledger && (await ledgerRuns(session, target)).some(({ run }) => run === runId)) return;
       // Without a lost answer, it is that of another output.
       if (now.last?.run === runId) throw new SinkError('E_SINK_CONFIG', `${at}: another output of the pipeline writes ${target.name}, too`);
-      if (now.last?.run !== found.last?.run)
-        throw new LeadstreamError('E_RUN_LOCKED', `${at}: another run has written ${target.name} since this one began`);
-      refuseConsequences(writing, now);
+      if (now.last?.run !== found.last?.run || now.oid !== found.oid)
+        throw new LeadstreamError('E_RUN_LOCKED', `${at}: another run has written or made ${target.name} since this one began`);
+      await fit(session, now, options, context, arriving);
       await work(session);
     });
   // In a transaction of its own, since it keeps readers out.

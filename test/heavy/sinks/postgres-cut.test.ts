@@ -1,3 +1,4 @@
+import { lastValueFrom, mergeMap, range, tap } from 'rxjs';
 import type { SourcePresence } from '../../../src/core/index.js';
 import { postgres } from '../../../src/sinks/index.js';
 import type { PostgresOptions } from '../../../src/sinks/index.js';
@@ -39,41 +40,43 @@ async function found({ query }: Postgres, table: string) {
   return { rows: rows.map(({ id, n }) => `${String(id)} ${String(n)}`), runs: runs.length };
 }
 
-async function messagesOfOpening(db: Postgres) {
+/** The number of messages that a run sends, and that one which only opens the table sends. */
+async function messagesOf(db: Postgres, mode: Mode): Promise<readonly [number, number]> {
   const { port, messages } = await postgresProxy(db.port, () => 'passed');
-  await write(db.url, 'opened', { mode: 'replace' }, before);
-  const writer = await postgres({ url: through(db, port), table: 'opened', create: true }, { scratch: await temporaryFolder() });
+  await write(db.url, 'whole', mode, before);
+  await write(through(db, port), 'whole', mode, after);
+  const all = messages.length;
+  const writer = await postgres({ url: through(db, port), table: 'whole', create: true }, { scratch: await temporaryFolder() });
   await writer.abort();
-  return messages.length;
+  return [all, messages.length - all];
 }
 
 const through = ({ url }: Postgres, port: number) => url.replace(/:\d+\//, `:${port}/`);
+
+/** Runs with a connection that is cut at one message, checks the table, and runs again. */
+async function runCutAt(db: Postgres, mode: Mode, { at, fate, expected }: { at: number; fate: MessageFate; expected: readonly string[] }) {
+  const table = `leads_${at}`;
+  await write(db.url, table, mode, before);
+  const proxy = await postgresProxy(db.port, (_, index): MessageFate => (index === at ? fate : 'passed'));
+  const outcome = await write(through(db, proxy.port), table, mode, after).then(
+    () => 'published',
+    (failure: unknown) => String(Reflect.get(Object(failure), 'code')),
+  );
+  const name = `${at} ${proxy.messages[at]}`;
+  const now = outcome === 'published' ? { rows: expected, runs: 2 } : { rows: before.map(({ id, n }) => `${id} ${n}`), runs: 1 };
+  expect({ name, outcome, ...(await found(db, table)) }).toEqual({ name, outcome, ...now });
+  await write(db.url, table, mode, after);
+  expect(await found(db, table)).toEqual({ rows: expected, runs: now.runs + 1 });
+  return outcome;
+}
 
 inPostgres('a connection to PostgreSQL that is cut', (database) => {
   describe.each(modes)('in mode %s', (_title, mode, expected) => {
     test.each(['cut', 'applied'] as const)('at any message (%s) leaves the rows before or after it, never both or half', async (fate) => {
       const [db, outcomes] = [await database(), new Set<string>()];
-      // Before that, the run only looks at the database.
-      for (let at = (await messagesOfOpening(db)) - 1, isCut = true; isCut; at += 1) {
-        const table = `leads_${at}`;
-        await write(db.url, table, mode, before);
-        isCut = false;
-        const proxy = await postgresProxy(db.port, (_, index): MessageFate => {
-          if (index !== at) return 'passed';
-          isCut = true;
-          return fate;
-        });
-        const outcome = await write(through(db, proxy.port), table, mode, after).then(
-          () => 'published',
-          (failure: unknown) => String(Reflect.get(Object(failure), 'code')),
-        );
-        outcomes.add(outcome);
-        const name = `${at} ${proxy.messages[at]}`;
-        const now = outcome === 'published' ? { rows: expected, runs: 2 } : { rows: before.map(({ id, n }) => `${id} ${n}`), runs: 1 };
-        expect({ name, outcome, ...(await found(db, table)) }).toEqual({ name, outcome, ...now });
-        await write(db.url, table, mode, after);
-        expect(await found(db, table)).toEqual({ rows: expected, runs: now.runs + 1 });
-      }
+      const [all, opening] = await messagesOf(db, mode);
+      const runs = range(opening - 1, all - opening + 2).pipe(mergeMap((at) => runCutAt(db, mode, { at, fate, expected }), 8));
+      await lastValueFrom(runs.pipe(tap((outcome) => outcomes.add(outcome))));
       expect([...outcomes].sort()).toEqual(['E_SINK_DATABASE', 'published']);
     });
   });

@@ -9,6 +9,7 @@ test.each([
   ['postgres://%2Frun%2Fpostgresql/crm', { host: '/run/postgresql', database: 'crm', ssl: false }],
   ['postgres://db/crm?sslmode=require', { ssl: { rejectUnauthorized: false } }],
   ['postgres://db/crm?sslmode=disable', { ssl: false }],
+  ['postgres://10.0.0.5/crm?sslmode=verify-full', { ssl: { rejectUnauthorized: true, host: '10.0.0.5' } }],
 ])('%s is the address of a database', (url, expected) => {
   expect(addressOf(url)).toMatchObject(expected);
 });
