@@ -1,4 +1,4 @@
-import { Observable, catchError, defer, fromEvent, lastValueFrom, map, retry, switchMap, takeUntil, tap } from 'rxjs';
+import { Observable, catchError, defer, fromEvent, lastValueFrom, map, of, retry, switchMap, takeUntil, tap } from 'rxjs';
 import { throwError, throwIfEmpty, timer } from 'rxjs';
 import { SourceError, soonAfter, stoppedBy, type Redactor } from '../core/index.js';
 import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
@@ -20,49 +20,41 @@ export interface RequestOptions {
 
 export type RequestDescription = Omit<RequestBegun, 'attempt'>;
 
-/**
- * Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again.
- *
- * @param first$ The outcome of the first attempt, if it was already made.
- */
-type Read<A extends HttpAnswer> = <T>(
-  target: Target,
-  decode: (label: string, answer: A) => T,
-  facts: () => RequestDescription,
-  first$?: Observable<A>,
-) => Observable<T>;
-
 /** Returns functions for the requests to one service, which share pace, throttle and retries. */
 export function createRequests<A extends HttpAnswer>(transport: Transport<A>, options: RequestOptions) {
   const { events, limiter = new RateLimiter() } = options;
   const throttle = createThrottle(options.concurrency);
 
-  /** Makes one attempt. What a fetching thread does is reported here as well, since its answers come through this thread. */
-  function attempt<T>(answer$: Observable<A>, { label }: Target, decode: (label: string, answer: A) => T, begun: () => RequestBegun) {
-    return defer(() => {
-      let done: Partial<RequestDone> = {};
-      const decoded$ = answer$.pipe(
-        map((answer) => {
-          done = { status: answer.status, bytes: answer.body.length };
-          return decode(label, answer);
-        }),
-        catchError((error: unknown) => {
-          if (error instanceof SourceError && error.status !== undefined) done = { ...done, status: error.status };
-          return throwError(() => discreet(error, events.redact));
-        }),
-      );
-      return events.during$('request', begun, decoded$, () => done);
-    });
-  }
-
-  const read: Read<A> = (target, decode, facts, first$) =>
+  /**
+   * Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again. What a
+   * fetching thread does is reported here as well, since its answers come through this thread.
+   *
+   * @param first$ The outcome of the first attempt, if it was already made.
+   */
+  const read = <T>(target: Target, decode: (label: string, answer: A) => T, facts: () => RequestDescription, first$?: Observable<A>) =>
     defer(() => {
       let number = 0;
       const attempt$ = defer(() => {
         number += 1;
         const begun = { attempt: number };
+        let done: Partial<RequestDone> = {};
         const answer$ = (number === 1 && first$) || transport.get(target);
-        return attempt(answer$, target, decode, () => ({ ...facts(), ...begun }));
+        const decoded$ = answer$.pipe(
+          map((answer) => {
+            done = { status: answer.status, bytes: answer.body.length };
+            return decode(target.label, answer);
+          }),
+          catchError((error: unknown) => {
+            if (error instanceof SourceError && error.status !== undefined) done = { ...done, status: error.status };
+            return throwError(() => discreet(error, events.redact));
+          }),
+        );
+        return events.during$(
+          'request',
+          () => ({ ...facts(), ...begun }),
+          decoded$,
+          () => done,
+        );
       }).pipe(tap({ next: throttle.ease, error: (error: unknown) => asksForLess(error) && throttle.pushback() }));
       const requested$ = limiter.turn$(1000 / options.ratePerSecond).pipe(switchMap(() => throttle.throttled(attempt$)));
       // What was received waits for nothing: the time that the service asks for has begun.
@@ -73,9 +65,14 @@ export function createRequests<A extends HttpAnswer>(transport: Transport<A>, op
         }),
       );
     });
-  /** Whether requests need not wait for a turn, and the service has not asked for fewer. */
-  const areFree = () => options.ratePerSecond === Infinity && throttle.isOpen() && limiter.isFree();
-  return { read, areFree, throttled: throttle.throttled };
+
+  /** Makes requests in one turn; none if they have to wait, the service has asked for fewer, or somebody follows the beginning of each. */
+  const whenFree = <T>(outcomes$: Observable<readonly T[]>) => {
+    const areFree = () => options.ratePerSecond === Infinity && throttle.isOpen() && limiter.isFree() && !events.follows('request');
+    return throttle.throttled(defer(() => (areFree() ? outcomes$ : of([]))));
+  };
+
+  return { read, whenFree };
 }
 
 export function discreet(error: unknown, redact: Redactor): unknown {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { defer, EMPTY, of, Subject, takeUntil, tap, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
+import { defer, of, Subject, takeUntil, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
 import type { Collection } from '../../collections/index.js';
-import { SourceError, createRedactor, itemAt, warnProcess } from '../../core/index.js';
+import { SourceError, createRedactor, warnProcess } from '../../core/index.js';
 import { Events, type Watchers } from '../../events/index.js';
 import {
   secretKeyOf,
@@ -16,7 +16,7 @@ import {
 } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
 import { checkConnection } from '../options.js';
-import { answerOf, isUsual, openFetching, type Outcome, type ScannedAnswer, type Usual } from './fetching.js';
+import { answerOf, openFetching, type Outcome, type ScannedAnswer, type Usual } from './fetching.js';
 import { createReader } from './reader.js';
 import { factsOf, knownPaths, targetOf, type RequestSpec } from './request.js';
 
@@ -107,21 +107,12 @@ export function createClient(options: ClientOptions, given?: Events, limiters?: 
   }
 
   const { together: fetch } = transport;
-  /** Requests pages one after another in the thread; none if some have to wait, or somebody follows the beginning of each. */
+  /** Requests pages one after another in the thread; none if some would have to wait. */
   const together =
     fetch &&
     ((specs: readonly RequestSpec[], usual: Usual): Observable<readonly Outcome[]> => {
       const targets = specs.map((spec) => targetOf(baseUrl, spec));
-      const report = (outcome: Outcome, index: number) => {
-        if (!isUsual(outcome, usual)) return;
-        const begun = () => ({ ...factsOf(baseUrl, itemAt(specs, index)), attempt: 1 });
-        events.during$('request', begun, EMPTY, () => ({ status: 200, bytes: outcome.answer.body.length })).subscribe();
-      };
-      return defer(() => (requests.areFree() && !events.follows('request') ? fetch(targets, usual) : of([]))).pipe(
-        requests.throttled,
-        tap((outcomes) => outcomes.forEach(report)),
-        whileOpen(),
-      );
+      return requests.whenFree(fetch(targets, usual)).pipe(whileOpen());
     });
 
   return {

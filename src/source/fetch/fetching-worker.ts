@@ -4,7 +4,6 @@ import { SourceError } from '../../core/index.js';
 import { task } from '../../flow/index.js';
 import { loadTransport, openTransport, type HttpAnswer, type Target, type Transport, type TransportOptions } from '../../http/index.js';
 import {
-  isUsual,
   togetherMost,
   type Failure,
   type Fetched,
@@ -46,8 +45,9 @@ function fetchInTurn({ targets, usual, failed: known }: Omit<FetchRequest, 'id'>
     for (const target of targets) {
       const outcome = await ask(fetch(target));
       outcomes.push(outcome);
-      if (!usual || !isUsual(outcome, usual)) break;
-      const { body } = outcome.answer;
+      if (!('answer' in outcome) || outcome.answer.status !== 200) break;
+      const { body, scanned } = outcome.answer;
+      if (scanned?.rows !== usual?.rows || scanned?.names.join('\0') !== usual?.names) break;
       bytes += body.length;
       const isEnough = bytes > togetherMost.bytes || performance.now() > begun + togetherMost.ms;
       if (isEnough || failed > known || Buffer.compare(body, before) === 0) break;

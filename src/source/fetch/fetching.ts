@@ -1,5 +1,5 @@
 import { map, Observable } from 'rxjs';
-import { defined, itemAt, limitReached, SourceError, type SourceFailure } from '../../core/index.js';
+import { itemAt, limitReached, SourceError, type SourceFailure } from '../../core/index.js';
 import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../threads/index.js';
 import { openTransport, type HttpAnswer, type Transport, type Target, type TransportOptions } from '../../http/index.js';
 import type { Scanned } from '../decode/scan.js';
@@ -19,19 +19,13 @@ export interface Usual {
   readonly names: string;
 }
 
-export function isUsual(outcome: Outcome, { rows, names }: Usual): outcome is { readonly answer: ScannedAnswer & { scanned: Scanned } } {
-  if (!('answer' in outcome) || outcome.answer.status !== 200) return false;
-  const { scanned } = outcome.answer;
-  return scanned?.rows === rows && scanned.names.join('\0') === names;
-}
-
 /** Milliseconds and bytes after which pages that came are not held back for more. */
 export const togetherMost = { ms: 250, bytes: 2 * 2 ** 20 };
 
 export interface Fetching extends Transport<ScannedAnswer> {
   /**
    * Requests pages one after another, as long as they are usual, quick and small, and nothing fails. Emits the outcomes of those
-   * that were requested, of which only the last may be another. Missing where this thread makes the requests.
+   * that were requested. Missing where this thread makes the requests.
    */
   readonly together?: (targets: readonly Target[], usual?: Usual) => Observable<readonly Outcome[]>;
 }
@@ -42,7 +36,7 @@ export type FetchMessage = FetchRequest | { readonly stop: number };
 export interface FetchRequest {
   readonly id: number;
   readonly targets: readonly Target[];
-  readonly usual?: Usual;
+  readonly usual: Usual | undefined;
   /** How many requests failed, as far as the main thread knows. */
   readonly failed: number;
 }
@@ -125,7 +119,7 @@ class FetchingThread implements Fetching {
           subscriber.error(limitReached(cause) ?? new SourceError('E_SOURCE_UNAVAILABLE', 'permanent', message));
         },
       };
-      const id = thread.send(asking, (id): FetchMessage => ({ id, targets, ...defined({ usual }), failed: this.#failed }));
+      const id = thread.send(asking, (id): FetchMessage => ({ id, targets, usual, failed: this.#failed }));
       return () => {
         thread.forget(id, { stop: id } satisfies FetchMessage);
         this.#rest();

@@ -1,7 +1,7 @@
 import { catchError, concat, of, switchMap, tap, throwError, type Observable } from 'rxjs';
 import type { z } from 'zod';
 import type { Collection, RowOf, Served } from '../../collections/index.js';
-import { isAddressable, SourceError, type Redactor, schema } from '../../core/index.js';
+import { isAddressable, itemAt, SourceError, type Redactor, schema } from '../../core/index.js';
 import { discreet, type HttpAnswer } from '../../http/index.js';
 import { ambiguous, ascii, isJson, isRecord, JsonText, bytesAt, readJson, RepeatedName, valueAt, without } from '../../json/index.js';
 import type { JsonRecord } from '../../json/index.js';
@@ -21,7 +21,7 @@ import {
   type RequestSpec,
 } from './request.js';
 import { scan } from '../decode/scan.js';
-import { isUsual, togetherMost, type Outcome, type ScannedAnswer, type Usual } from './fetching.js';
+import { togetherMost, type Outcome, type ScannedAnswer, type Usual } from './fetching.js';
 
 export interface ListRequest {
   /** The service's number; in a list without page numbers, the ordinal. Without it, neither page nor limit is sent. */
@@ -102,31 +102,22 @@ export function createReader<C extends Collection>(
     const specOf = (number: number | undefined) => {
       return { collection, path, page: number, query: listQuery(collection, number, size, limit), purpose };
     };
-    const begun = performance.now();
     const decode = (label: string, answer: ScannedAnswer) => {
       names = answer.scanned?.names.join('\0') ?? '';
       return { batch: batchOf(label, answer, purpose !== 'probe'), body: answer.body };
     };
-    const single = (number: number | undefined, first?: Outcome) =>
-      reading({ ...specOf(number), first }, decode).pipe(
-        tap({ next: ({ body }) => notePace(performance.now() - begun, body.length), error: () => notePace(Infinity) }),
-      );
-    if (page === undefined || size === null || count === 1 || !together) return single(page);
+    const begun = performance.now();
+    const single$ = reading(specOf(page), decode).pipe(
+      tap({ next: ({ body }) => notePace(performance.now() - begun, body.length), error: () => notePace(Infinity) }),
+    );
+    if (page === undefined || size === null || count === 1 || !together) return single$;
     const specs = Array.from({ length: count }, (_, index) => specOf(page + index));
-    const usual = { rows: size, names };
-    return together(specs, usual).pipe(
+    return together(specs, { rows: size, names }).pipe(
       switchMap((outcomes) => {
-        const answers: ListAnswer[] = [];
-        for (const outcome of outcomes) {
-          const batch = isUsual(outcome, usual) ? decoder.decodeColumns(outcome.answer.scanned) : undefined;
-          if (!batch || !('answer' in outcome)) break;
-          answers.push({ batch, body: outcome.answer.body });
-        }
-        const bytes = answers.reduce((sum, { body }) => sum + body.length, 0);
-        if (answers.length > 0) notePace((performance.now() - begun) / answers.length, bytes / answers.length);
-        // Without an outcome, nothing was requested.
-        const others = outcomes.length === 0 ? [undefined] : outcomes.slice(answers.length);
-        return concat(of(...answers), ...others.map((outcome, index) => single(page + answers.length + index, outcome)));
+        if (outcomes.length === 0) return single$;
+        const bytes = outcomes.reduce((sum, outcome) => sum + ('answer' in outcome ? outcome.answer.body.length : Infinity), 0);
+        notePace((performance.now() - begun) / outcomes.length, bytes / outcomes.length);
+        return concat(...outcomes.map((first, index) => reading({ ...itemAt(specs, index), first }, decode)));
       }),
     );
   }
