@@ -36,10 +36,11 @@ export function blocking<In extends Row, Out extends Row>(
       };
       const given$ = defer(() => collector.finish()).pipe(
         concatMap((reader) =>
-          pagedBatches<Out>(() => defer(() => reader.next()), {
-            ...{ name: at, window: 2 * defaults.concurrency, concurrency: 1, firstPage: 1 },
-            confirmEnd: () => of(undefined),
-          }),
+          pagedBatches<Out>(
+            at,
+            { firstPage: 1, concurrency: 1, page: () => defer(() => reader.next()), confirm: () => of(undefined) },
+            2 * defaults.concurrency,
+          ),
         ),
       );
       const consumed$ = pages$.pipe(tap<Page<In>>(keep), concatMap(take), ignoreElements());

@@ -11,7 +11,7 @@ export { inOrder } from './in-order.js';
 export { Drain, handOver, keep } from './lease.js';
 export { mapAsync, mapPagesAsync } from './map-async.js';
 export { batchOf, countOf, handling, type Lease, type Page, pageOf, type Step, withBatch } from './page.js';
-export { type ListEnd, pagedBatches } from './paged-source.js';
+export { type ListEnd, type PagedList, pagedBatches } from './paged-source.js';
 export { preload } from './preload.js';
 export { failureAt, type KnownRows, namingRow, namingRows, type RowPlace, shownKey } from './row-failure.js';
 export * from './row-function.js';

@@ -1,7 +1,6 @@
 import { EMPTY, catchError, concat, concatMap, defer, expand, filter, from, map, merge, of, tap, throwIfEmpty } from 'rxjs';
 import type { Observable, Subscriber } from 'rxjs';
 import type { Row } from '../core/index.js';
-import { defaults } from '../options/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { untilReleased } from './lease.js';
 import { handling, pageOf, reorder, type Lease, type Page } from './page.js';
@@ -12,43 +11,48 @@ export interface ListEnd {
   readonly after: readonly number[];
 }
 
-interface PagedOptions {
-  /** What is being read, for messages. */
-  readonly name: string;
-  /** Pages in flight, waiting or in the chain at a time. */
-  readonly window: number;
-  /** Turns in flight at a time, at most `window`; what is left of a slow one is asked for at once, and `fetch` lets it wait. Default 4. */
-  readonly concurrency?: number | undefined;
+/** A list of numbered pages. */
+export interface PagedList {
   readonly firstPage: number;
-  /** Returns how many pages a chain may read in one turn by now; `window` is then as many times larger. Default 1. */
-  readonly together?: (() => number) | undefined;
+  /** Turns in flight at a time, at most the window; what is left of a slow one is asked for at once, and `page` lets it wait. */
+  readonly concurrency: number;
+  /** Returns how many pages a chain may read in one turn by now; the window is then as many times larger. Default 1. */
+  readonly together?: () => number;
+  /** Emits a page, without rows after the last, and then perhaps those after it, at most `count` in all. Default 1. */
+  page(number: number, count?: number): Observable<RecordBatch>;
   /** Checks whether the list has really ended, and emits the number of the page to continue with if it has not. */
-  readonly confirmEnd: (end: ListEnd) => Observable<number | undefined>;
+  confirm(end: ListEnd): Observable<number | undefined>;
 }
 
 /**
  * Reads a list in page order, with several requests in flight and never more than `window` pages outstanding: each of `concurrency` chains
  * of `expand` reads the next page, or the next few. An empty page suggests that the list has ended there; this is checked after the requests
  * already sent have been answered. A failure is reported after every earlier page was released. Unsubscribing unsubscribes the requests in flight.
+ *
+ * @param name What is being read, for messages.
+ * @param window Pages in flight, waiting or in the chain at a time.
  */
 export function pagedBatches<T extends Row>(
-  fetch: Fetch,
-  { name, window, concurrency = defaults.concurrency, firstPage, together = () => 1, confirmEnd }: PagedOptions,
+  name: string,
+  list: PagedList,
+  window: number,
+  firstPage: number = list.firstPage,
 ): Observable<Page<T>> {
   return defer(() => {
-    const leases = new LeaseWindow(() => window * together());
+    const leases = new LeaseWindow(() => window * togetherIn(list));
     const pagesFrom = (start: number): Observable<Page<T>> =>
       defer(() => {
-        const stretch = new Stretch<T>(fetch, leases, start, together);
-        const rest$ = defer(() => confirmEnd(stretch.end)).pipe(concatMap((next) => (next === undefined ? EMPTY : pagesFrom(next))));
-        return concat(stretch.pages(Math.min(concurrency, window)), rest$);
+        const stretch = new Stretch<T>(list, leases, start);
+        const rest$ = defer(() => list.confirm(stretch.end)).pipe(concatMap((next) => (next === undefined ? EMPTY : pagesFrom(next))));
+        return concat(stretch.pages(Math.min(list.concurrency, window)), rest$);
       });
     return pagesFrom(firstPage);
   }).pipe(untilReleased(name));
 }
 
-/** Emits a page, and then perhaps those after it, at most `count` in all. */
-type Fetch = (page: number, count: number) => Observable<RecordBatch>;
+function togetherIn(list: PagedList): number {
+  return list.together?.() ?? 1;
+}
 
 /** The pages that a chain is to read, from one to before another, and whether it then takes its next turn. */
 type Turn = { readonly from: number; readonly to: number; readonly isLast: boolean };
@@ -66,10 +70,9 @@ class Stretch<T extends Row> {
   #next: number;
 
   constructor(
-    private readonly fetch: Fetch,
+    private readonly list: PagedList,
     private readonly leases: LeaseWindow,
     private readonly start: number,
-    private readonly together: () => number,
   ) {
     this.#place = leases.open();
     this.#next = start;
@@ -92,7 +95,7 @@ class Stretch<T extends Row> {
     );
   }
 
-  #turn(count = this.together()): Turn {
+  #turn(count = togetherIn(this.list)): Turn {
     const from = this.#next;
     this.#next += count;
     return { from, to: this.#next, isLast: true };
@@ -103,7 +106,7 @@ class Stretch<T extends Row> {
     let next = first;
     let goesOn = false;
     const slots$ = from(this.leases.enter(this.#placeOf(first), this.#placeOf(to - 1))).pipe(
-      concatMap((granted) => (granted ? this.fetch(first, to - first).pipe(throwIfEmpty()) : EMPTY)),
+      concatMap((granted) => (granted ? this.list.page(first, to - first).pipe(throwIfEmpty()) : EMPTY)),
       map((batch): Slot => {
         if (next === to) throw new Error(`page ${to - 1} was answered twice`);
         return { number: next, batch };
@@ -116,12 +119,12 @@ class Stretch<T extends Row> {
         next += 1;
       }),
     );
-    const left = (size: number): readonly Turn[] =>
-      Array.from({ length: Math.ceil((to - next) / size) }, (_, index) => {
-        const from = next + index * size;
-        return { from, to: Math.min(from + size, to), isLast: isLast && from + size >= to };
-      });
-    const rest = () => (next === to ? [this.#turn()] : left(this.together() === 1 ? 1 : to - next));
+    const rest = (): readonly Turn[] => {
+      if (next === to) return [this.#turn()];
+      const size = togetherIn(this.list) === 1 ? 1 : to - next;
+      const starts = Array.from({ length: (to - next) / size }, (_, index) => next + index * size);
+      return starts.map((from) => ({ from, to: from + size, isLast: isLast && from + size === to }));
+    };
     return concat(
       slots$,
       defer(() => (goesOn ? rest() : [])),

@@ -28,7 +28,7 @@ export class NumberedList implements List {
   /** Consecutive pages without new rows, and the number after which the list is checked for an end. */
   #stale = 0;
   #patience: number;
-  readonly together = () => (this.#stale > 0 ? 1 : this.reading.reader.together());
+  readonly together = () => (this.reading.options.grouped && this.#stale === 0 ? this.reading.reader.together() : 1);
   readonly confirm = (end: ListEnd) => this.#end.confirm(end);
   readonly lookAgain = () => this.#end.lookAgain();
   readonly again = (page: number) => this.list.probe(page);

@@ -1,36 +1,18 @@
 import { EMPTY, concat, defer, filter, map, of, switchMap, takeWhile, type Observable } from 'rxjs';
 import { defaults } from '../options/index.js';
-import { batchOf, type ListEnd, pageOf, pagedBatches, task, type Ask, type Page } from '../flow/index.js';
+import { batchOf, type ListEnd, pageOf, type PagedList, pagedBatches, task, type Ask, type Page } from '../flow/index.js';
 import type { Consistency } from '../core/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { windowOf } from './options.js';
 import { type FirstRead, ReadProgress, type ReadRows, type SeenRows } from './seen-rows.js';
 
-interface Way {
-  readonly firstPage: number;
-  readonly concurrency: number;
-  /** Returns how many pages may be read together now. Default 1. */
-  readonly together?: () => number;
-  /** Reads a page by number, without rows after the last, or at most `count` from it on. */
-  page(number: number, count?: number): Observable<RecordBatch>;
-  /** Re-checks an end. It emits the page to continue with, if any. */
-  confirm(end: ListEnd): Observable<number | undefined>;
-}
-
 /** Reads the pages of a list, from a number to the confirmed end. */
-export function crawl({ reader, options }: FirstRead, way: Way, firstPage = way.firstPage): Observable<Page> {
-  return pagedBatches((number, count) => way.page(number, count), {
-    name: reader.collection.name,
-    window: windowOf(options),
-    together: options.grouped ? way.together : undefined,
-    concurrency: way.concurrency,
-    firstPage,
-    confirmEnd: (end) => way.confirm(end),
-  });
+export function crawl({ reader, options }: FirstRead, list: PagedList, firstPage?: number): Observable<Page> {
+  return pagedBatches(reader.collection.name, list, windowOf(options), firstPage);
 }
 
 /** A list and its first read. Pages with numbers give rows positions and counts; otherwise each points to the next. */
-export interface List extends Way {
+export interface List extends PagedList {
   readonly reading: FirstRead;
   readonly numbered: boolean;
   readonly counting: Consistency['counted'];
@@ -48,7 +30,7 @@ export interface List extends Way {
   pass(number: number, progress: ReadProgress): Observable<ListPass>;
 }
 
-export interface ListPass extends Pick<Way, 'page' | 'confirm'> {
+export interface ListPass extends Pick<PagedList, 'page' | 'confirm'> {
   /** A pass with more rows is abandoned, since the list grows as fast as it is read. Default: no limit. */
   readonly maxRows?: number;
   notice?(isStale: boolean): void;

@@ -1,6 +1,6 @@
 import { Observable, defer, from, map, of } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
-import { batchOf, handOver, pagedBatches, type Page } from '../../src/flow/index.js';
+import { batchOf, handOver, pagedBatches, type Page, type PagedList } from '../../src/flow/index.js';
 
 /** Makes a page without a window. */
 export function pageOf<T>(number: number, rows: readonly T[], release: () => void = () => {}): Page<T> {
@@ -25,14 +25,13 @@ export function listOf(pages: number, size = 2): (page: number) => readonly numb
 /** Reads pages of any rows as a list of the service is read: each row is a field of a record. An empty page is its end by default. */
 export function pagedSource<T>(
   fetch: (page: number, count: number) => Observable<readonly T[]>,
-  options: Partial<Parameters<typeof pagedBatches>[1]> = {},
+  { window = 8, ...options }: Partial<PagedList & { readonly window: number }> = {},
 ): Observable<Page<T>> {
   const records = (rows: readonly T[]) => rows.map((row) => ({ row: row as string }));
   const batch = (rows: readonly T[]) => batchOf(pageOf(1, records(rows)));
-  return pagedBatches<{ row: string }>((page, count) => defer(() => fetch(page, count)).pipe(map(batch)), {
-    ...{ name: 'the list', window: 8, concurrency: 4, firstPage: 1, confirmEnd: () => of(undefined) },
-    ...options,
-  }).pipe(
+  const page = (number: number, count = 1) => defer(() => fetch(number, count)).pipe(map(batch));
+  const list = { concurrency: 4, firstPage: 1, page, confirm: () => of(undefined), ...options };
+  return pagedBatches<{ row: string }>('the list', list, window).pipe(
     map(({ number, rows, lease }) => ({ number, rows: rows.map(({ row }) => row as T), lease })),
     handOver(),
   );

@@ -250,7 +250,7 @@ describe('a paged read', () => {
     const pages$ = pagedSource((page) => (page > 3 && claims === 0 ? of([]) : list.fetch(page)), {
       window: 2,
       concurrency: 2,
-      confirmEnd: ({ page }) => of((claims += 1) === 1 ? page : undefined),
+      confirm: ({ page }) => of((claims += 1) === 1 ? page : undefined),
     });
     expect(await readAll(pages$)).toHaveLength(12);
     expect(claims).toBe(2);
