@@ -194,19 +194,19 @@ export class Pages {
   }
 
   #read(first: number, fresh: boolean, count: number): Observable<RecordBatch> {
-    let page = first;
-    const note = (fingerprint: string) => {
-      this.#fingerprints.set(page, fingerprint);
-      page += 1;
-      this.#news.next();
-    };
     return defer(() => {
+      let page = first;
+      const note = (fingerprint: string) => {
+        this.#fingerprints.set(page, fingerprint);
+        page += 1;
+        this.#news.next();
+      };
       const seed = this.#seeds.get(first);
       this.#seeds.delete(first);
       this.#requested.add(first);
-      page = first;
-      return seed && !fresh ? of(seed) : this.#request({ page: first, limit: this.limit, fresh, count });
-    }).pipe(tap({ next: (batch) => note(fingerprintOf(batch)), error: () => note('') }));
+      const batches$ = seed && !fresh ? of(seed) : this.#request({ page: first, limit: this.limit, fresh, count });
+      return batches$.pipe(tap({ next: (batch) => note(fingerprintOf(batch)), error: () => note('') }));
+    });
   }
 
   /** Emits the fingerprint of the page before; empty if it failed. One that may never be requested looks like the last. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { catchError, defer, firstValueFrom, identity, map, of, switchMap, type Observable } from 'rxjs';
+import { catchError, switchAll, defer, firstValueFrom, identity, map, of, type Observable } from 'rxjs';
 import { inOrder } from '../../flow/index.js';
 import { type CollectionReader, type ListAnswer, type ListRequest } from '../fetch/reader.js';
 import { unlessRefused } from '../paging.js';
@@ -128,17 +128,12 @@ function spooledReader<T extends Row>(reader: CollectionReader<T>, spool: Spool)
       const kept = body && decoded(reader, body, true);
       if (body && !kept) spool.forget(page);
       // A page requested at another position has other rows.
-      if (kept && (position === undefined || isDeepStrictEqual(kept.position, position))) return kept;
-      return undefined;
-    }).pipe(
-      switchMap((kept) => {
-        if (kept) return of(kept);
-        // Pages that come together are written together; the failure of one is that of all.
-        const noted = (done: Promise<ListAnswer>) => (done.catch(() => undefined), done);
-        const stored$ = reader.request({ ...wanted, count: spool.missing(page, count) }).pipe(map((...answer) => noted(stored(...answer))));
-        return stored$.pipe(inOrder(identity));
-      }),
-    );
+      if (kept && (position === undefined || isDeepStrictEqual(kept.position, position))) return of(kept);
+      // Pages that come together are written together; the failure of one is that of all.
+      const noted = (done: Promise<ListAnswer>) => (done.catch(() => undefined), done);
+      const stored$ = reader.request({ ...wanted, count: spool.missing(page, count) }).pipe(map((...answer) => noted(stored(...answer))));
+      return stored$.pipe(inOrder(identity));
+    }).pipe(switchAll());
   }
   return { ...reader, request };
 }
