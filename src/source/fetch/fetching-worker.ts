@@ -1,17 +1,9 @@
 import { parentPort } from 'node:worker_threads';
-import { catchError, defer, map, of, type Observable, type Subscription } from 'rxjs';
+import { catchError, map, of, type Observable, type Subscription } from 'rxjs';
 import { SourceError } from '../../core/index.js';
 import { task } from '../../flow/index.js';
 import { loadTransport, openTransport, type HttpAnswer, type Target, type Transport, type TransportOptions } from '../../http/index.js';
-import {
-  togetherMost,
-  type Failure,
-  type Fetched,
-  type FetchMessage,
-  type FetchRequest,
-  type Outcome,
-  type ScannedAnswer,
-} from './fetching.js';
+import { togetherMost, type Fetched, type FetchMessage, type FetchRequest, type Outcome, type ScannedAnswer } from './fetching.js';
 import { scan } from '../decode/scan.js';
 
 const running = new Map<number, Subscription>();
@@ -31,13 +23,19 @@ function take(request: FetchMessage): void {
     running.delete(request.stop);
     return;
   }
-  const { id, ...asked } = request;
-  const subscription = fetchInTurn(asked).subscribe((outcomes) => post({ id, outcomes, failed }));
+  const { id } = request;
+  const subscription = fetchInTurn(request).subscribe((outcomes) => {
+    running.delete(id);
+    const answers = outcomes.flatMap((outcome) => ('answer' in outcome ? [outcome.answer] : []));
+    const buffers = answers.flatMap(({ body, scanned }) => [body.buffer, scanned?.bounds.buffer]);
+    const moved = buffers.filter((buffer) => buffer instanceof ArrayBuffer);
+    parentPort?.postMessage({ id, outcomes, failed } satisfies Fetched, moved);
+  });
   running.set(id, subscription);
 }
 
 /** Requests pages one after another, as long as each is usual and not the one before it again, and no request to the service fails. */
-function fetchInTurn({ targets, usual, failed: known }: Omit<FetchRequest, 'id'>): Observable<readonly Outcome[]> {
+function fetchInTurn({ targets, usual, failed: known }: FetchRequest): Observable<readonly Outcome[]> {
   return task(async (ask) => {
     const begun = performance.now();
     const outcomes: Outcome[] = [];
@@ -58,38 +56,21 @@ function fetchInTurn({ targets, usual, failed: known }: Omit<FetchRequest, 'id'>
 }
 
 function fetch(target: Target): Observable<Outcome> {
-  return defer(() => transport.get(target)).pipe(
+  return transport.get(target).pipe(
     map((answer) => ({ answer: scanned(answer) })),
     catchError((thrown: unknown) => {
+      if (!(thrown instanceof SourceError)) throw thrown;
       failed += 1;
-      return of({ failure: failureOf(thrown) });
+      const { code, kind, message, status, retryAfterMs, systemCode } = thrown;
+      return of<Outcome>({ failure: [code, kind, message, { status, retryAfterMs, systemCode }] });
     }),
   );
 }
 
-function post(message: Fetched): void {
-  running.delete(message.id);
-  const moved = message.outcomes.flatMap((outcome) => ('answer' in outcome ? movable(outcome.answer) : []));
-  parentPort?.postMessage(message, moved);
-}
-
 function scanned({ body, ...answer }: HttpAnswer): ScannedAnswer {
   const found = scan(body) ?? null;
-  const bytes = own(found?.bytes ?? body);
+  const all = found?.bytes ?? body;
+  // Node keeps small buffers in a shared block of memory, which cannot be transferred.
+  const bytes = all.byteLength === all.buffer.byteLength ? all : Uint8Array.from(all);
   return { ...answer, body: bytes.subarray(0, body.length), scanned: found && { ...found, bytes } };
-}
-
-/** Node keeps small buffers in a shared block of memory, which cannot be transferred. */
-function own(bytes: Uint8Array): Uint8Array {
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes);
-}
-
-function movable({ body, scanned }: ScannedAnswer): ArrayBuffer[] {
-  return [body.buffer, scanned?.bounds.buffer].filter((buffer) => buffer instanceof ArrayBuffer);
-}
-
-function failureOf(thrown: unknown): Failure {
-  if (!(thrown instanceof SourceError)) throw thrown;
-  const { code, kind, message, status, retryAfterMs, systemCode } = thrown;
-  return { code, kind, message, details: { status, retryAfterMs, systemCode } };
 }

@@ -1,5 +1,5 @@
 import { map, Observable } from 'rxjs';
-import { itemAt, limitReached, SourceError, type SourceFailure } from '../../core/index.js';
+import { itemAt, limitReached, SourceError } from '../../core/index.js';
 import { defaultThreads, Thread, threadFile, warnOfNoThread } from '../../threads/index.js';
 import { openTransport, type HttpAnswer, type Transport, type Target, type TransportOptions } from '../../http/index.js';
 import type { Scanned } from '../decode/scan.js';
@@ -12,6 +12,9 @@ export interface ScannedAnswer extends HttpAnswer {
 
 /** What a request brought. */
 export type Outcome = { readonly answer: ScannedAnswer } | { readonly failure: Failure };
+
+/** What creates a `SourceError`, whose class would be lost in the transfer. */
+type Failure = ConstructorParameters<typeof SourceError>;
 
 /** The form of most pages: as many rows as requested, with the same fields. */
 export interface Usual {
@@ -44,9 +47,6 @@ export interface FetchRequest {
 /** A message from the thread. The buffer that an answer and its columns share is transferred. */
 export type Fetched = { readonly id: number; readonly outcomes: readonly Outcome[]; readonly failed: number };
 
-/** A `SourceError`, whose class would be lost in the transfer. */
-export type Failure = Pick<SourceError, 'code' | 'kind' | 'message'> & { readonly details: SourceFailure };
-
 const workerFile = threadFile(() => new URL('./fetching-worker.cjs', import.meta.url));
 
 /** Returns 1; 0 on a machine with one core, or without the thread's file. */
@@ -64,8 +64,7 @@ export function openFetching(options: TransportOptions, threads: number): Fetchi
 /** @throws {SourceError} The failure. */
 export function answerOf(outcome: Outcome): ScannedAnswer {
   if ('answer' in outcome) return outcome.answer;
-  const { code, kind, message, details } = outcome.failure;
-  throw new SourceError(code, kind, message, details);
+  throw new SourceError(...outcome.failure);
 }
 
 /** A thread that has no connection yet. */
@@ -122,13 +121,16 @@ class FetchingThread implements Fetching {
       const id = thread.send(asking, (id): FetchMessage => ({ id, targets, usual, failed: this.#failed }));
       return () => {
         thread.forget(id, { stop: id } satisfies FetchMessage);
-        this.#rest();
+        this.#requests -= 1;
+        if (this.#requests === 0) this.#idle = setTimeout(() => void this.close(), idleMs).unref();
       };
     });
   };
 
   async close(): Promise<void> {
-    this.#end();
+    clearTimeout(this.#idle);
+    this.#ended = Promise.all([this.#ended, this.#thread?.end()]);
+    this.#thread = undefined;
     await this.#ended;
   }
 
@@ -140,16 +142,5 @@ class FetchingThread implements Fetching {
     this.#thread.tell(this.options);
     this.#failed = 0;
     return this.#thread;
-  }
-
-  #rest(): void {
-    this.#requests -= 1;
-    if (this.#requests === 0) this.#idle = setTimeout(() => this.#end(), idleMs).unref();
-  }
-
-  #end(): void {
-    clearTimeout(this.#idle);
-    this.#ended = Promise.all([this.#ended, this.#thread?.end()]);
-    this.#thread = undefined;
   }
 }
