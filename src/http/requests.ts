@@ -103,12 +103,10 @@ export function retryAttempts(
 ): <T>(attempt$: Observable<T>) => Observable<T> {
   return (attempt$) =>
     defer(() => {
-      let failed = 0;
       let suspect = 0;
       return attempt$.pipe(
         retry({
-          delay: (error: unknown) => {
-            failed += 1;
+          delay: (error: unknown, failed) => {
             if (!(error instanceof SourceError) || error.kind === 'permanent') return throwError(() => error);
             if (error.kind === 'suspect') suspect += 1;
             if (failed >= policy.attempts || suspect >= suspectAttempts || signal?.aborted)
@@ -149,17 +147,14 @@ function createThrottle(most: number) {
     /** Waits for a free place, which the end of the request frees. */
     throttled: <T>(request$: Observable<T>) =>
       new Observable<T>((subscriber) => {
-        let entered = false;
         const start = () => {
-          entered = true;
           running += 1;
           subscriber.add(request$.subscribe(subscriber));
         };
         waiting.add(start);
         admit();
         return () => {
-          waiting.delete(start);
-          if (!entered) return;
+          if (waiting.delete(start)) return;
           running -= 1;
           admit();
         };

@@ -73,7 +73,8 @@ export async function createTransport(options: TransportOptions): Promise<Transp
   const { http = new HttpAgent(connections), https = new HttpsAgent(connections) } = own;
   const agents: Agents = proxy === undefined ? { http, https } : await proxyAgents(proxy, connections);
   const base = options.baseUrl.replace(/\/+$/, '');
-  const way = wayOf(options.baseUrl, proxy);
+  // An answer may be the proxy's own, but in a tunnel it is not.
+  const way = proxy === undefined || base.startsWith('https:') ? '' : ` through the proxy ${new URL(proxy).host}`;
   const client = got.extend({
     mutableDefaults: true,
     retry: { limit: 0 },
@@ -208,11 +209,6 @@ function proxyRefusal(target: Target, proxy = '', status: number): SourceError {
   const message = `${target.label}: the proxy ${new URL(proxy).host} refused the connection: HTTP ${status}`;
   if (status >= 500) return new SourceError('E_SOURCE_UNAVAILABLE', 'transient', message, { status });
   return new SourceError('E_SOURCE_PROXY', 'permanent', message, { status });
-}
-
-/** Names the proxy of an answer, which may be the proxy's own; in a tunnel it is not. */
-function wayOf(url: string, proxy: string | undefined): string {
-  return proxy === undefined || url.startsWith('https:') ? '' : ` through the proxy ${new URL(proxy).host}`;
 }
 
 function refusalOf(target: Target, status: number, way: string, retryAfter?: string): SourceError | undefined {

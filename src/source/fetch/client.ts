@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { defer, of, Subject, takeUntil, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
+import { map, of, Subject, takeUntil, type MonoTypeOperatorFunction, type Observable } from 'rxjs';
 import type { Collection } from '../../collections/index.js';
 import { SourceError, createRedactor, warnProcess } from '../../core/index.js';
 import { Events, type Watchers } from '../../events/index.js';
@@ -79,30 +79,20 @@ export function createClient(options: ClientOptions, given?: Events, limiters?: 
   // Only the checked parts: a bare `?` or `#` would swallow the path.
   const { origin, pathname } = new URL(options.baseUrl);
   const baseUrl = origin + pathname;
-  const transport = openFetching(
-    {
-      ...{ baseUrl, ...sentOf(auth), concurrency, timeoutMs, maxPageBytes, agent },
-      proxy: proxyFor(baseUrl, agent ? false : options.proxy, warnProcess),
-      ca: ca === undefined ? undefined : [ca].flat(),
-    },
-    options.threads ?? 0,
-  );
-  const requests = createRequests(transport, {
-    concurrency,
-    ratePerSecond,
-    retry: { attempts, baseMs, capMs },
-    random,
-    limiter: limiters?.of(baseUrl),
-    events,
-  });
+  const proxy = proxyFor(baseUrl, agent ? false : options.proxy, warnProcess);
+  const authorities = ca === undefined ? undefined : [ca].flat();
+  const connection = { baseUrl, ...sentOf(auth), concurrency, timeoutMs, maxPageBytes, proxy, ca: authorities, agent };
+  const transport = openFetching(connection, options.threads ?? 0);
+  const retry = { attempts, baseMs, capMs };
+  const limiter = limiters?.of(baseUrl);
+  const requests = createRequests(transport, { concurrency, ratePerSecond, retry, random, limiter, events });
   const closed$ = new Subject<never>();
   const whileOpen = <T>(): MonoTypeOperatorFunction<T> => takeUntil(closed$);
   const onPath = knownPaths();
   const linkScope = { baseUrl, secrets: [secretKeyOf(auth).value] };
 
   function read<T>(spec: RequestSpec, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
-    const { first } = spec;
-    const first$ = first && defer(() => of(answerOf(first)));
+    const first$ = spec.first && of(spec.first).pipe(map(answerOf));
     return requests.read(targetOf(baseUrl, spec), decode, () => factsOf(baseUrl, spec), first$).pipe(whileOpen());
   }
 
