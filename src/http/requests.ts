@@ -1,4 +1,4 @@
-import { Observable, catchError, defer, fromEvent, lastValueFrom, map, of, retry, switchMap, takeUntil, tap } from 'rxjs';
+import { Observable, catchError, defer, fromEvent, lastValueFrom, map, of, retry, switchMap, takeUntil } from 'rxjs';
 import { throwError, throwIfEmpty, timer } from 'rxjs';
 import { SourceError, soonAfter, stoppedBy, type Redactor } from '../core/index.js';
 import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
@@ -31,40 +31,40 @@ export function createRequests<A extends HttpAnswer>(transport: Transport<A>, op
    *
    * @param first$ The outcome of the first attempt, if it was already made.
    */
-  const read = <T>(target: Target, decode: (label: string, answer: A) => T, facts: () => RequestDescription, first$?: Observable<A>) =>
-    defer(() => {
-      let number = 0;
-      const attempt$ = defer(() => {
-        number += 1;
-        const begun = { attempt: number };
-        let done: Partial<RequestDone> = {};
-        const answer$ = (number === 1 && first$) || transport.get(target);
-        const decoded$ = answer$.pipe(
-          map((answer) => {
-            done = { status: answer.status, bytes: answer.body.length };
-            return decode(target.label, answer);
-          }),
-          catchError((error: unknown) => {
-            if (error instanceof SourceError && error.status !== undefined) done = { ...done, status: error.status };
-            return throwError(() => discreet(error, events.redact));
-          }),
-        );
-        return events.during$(
-          'request',
-          () => ({ ...facts(), ...begun }),
-          decoded$,
-          () => done,
-        );
-      }).pipe(tap({ next: throttle.ease, error: (error: unknown) => asksForLess(error) && throttle.pushback() }));
-      const requested$ = limiter.turn$(1000 / options.ratePerSecond).pipe(switchMap(() => throttle.throttled(attempt$)));
-      // What was received waits for nothing: the time that the service asks for has begun.
-      return defer(() => (first$ && number === 0 ? attempt$ : requested$)).pipe(
-        retryAttempts(options.retry, options, (error, failed, delayMs) => {
-          if (asksForLess(error)) limiter.pause(delayMs);
-          events.emit('retry', () => ({ url: facts().url, attempt: failed, delayMs, error: eventError(error) }));
+  const read = <T>(target: Target, decode: (label: string, answer: A) => T, facts: () => RequestDescription, first$?: Observable<A>) => {
+    const decoded = (answer$: Observable<A>, attempt: number) => {
+      let done: Partial<RequestDone> = {};
+      const decoded$ = answer$.pipe(
+        map((answer) => {
+          done = { status: answer.status, bytes: answer.body.length };
+          const value = decode(target.label, answer);
+          throttle.ease();
+          return value;
+        }),
+        catchError((error: unknown) => {
+          if (error instanceof SourceError && error.status !== undefined) done = { ...done, status: error.status };
+          if (asksForLess(error)) throttle.pushback();
+          return throwError(() => discreet(error, events.redact));
         }),
       );
+      return events.during$(
+        'request',
+        () => ({ ...facts(), attempt }),
+        decoded$,
+        () => done,
+      );
+    };
+    const attempts = retryAttempts(options.retry, options, (error, failed, delayMs) => {
+      if (asksForLess(error)) limiter.pause(delayMs);
+      events.emit('retry', () => ({ url: facts().url, attempt: failed, delayMs, error: eventError(error) }));
     });
+    return attempts((number) => {
+      // What was received waits for nothing: the time that the service asks for has begun.
+      if (number === 1 && first$) return decoded(first$, number);
+      const turn$ = limiter.turn$(1000 / options.ratePerSecond);
+      return turn$.pipe(switchMap(() => throttle.throttled(decoded(transport.get(target), number))));
+    });
+  };
 
   /** Makes requests in one turn; none if they have to wait, the service has asked for fewer, or somebody follows the beginning of each. */
   const whenFree = <T>(outcomes$: Observable<readonly T[]>) => {
@@ -95,16 +95,16 @@ const suspectAttempts = 3;
 /** Longer waits that a service asks for are left to another run. */
 const maxWaitMs = 5 * 60_000;
 
-/** Exponential backoff with full jitter, `random * min(cap, base * 2^(n-1))`, and `Retry-After` as a floor. */
+/** Makes attempts, numbered from 1: exponential backoff with full jitter, `random * min(cap, base * 2^(n-1))`, at least `Retry-After`. */
 export function retryAttempts(
   policy: RetryPolicy,
   { random, signal }: Pick<RequestOptions, 'random'> & Pick<Exchange, 'signal'>,
   onRetry: (error: SourceError, failed: number, delayMs: number) => void,
-): <T>(attempt$: Observable<T>) => Observable<T> {
-  return (attempt$) =>
+): <T>(attempt: (number: number) => Observable<T>) => Observable<T> {
+  return (attempt) =>
     defer(() => {
-      let suspect = 0;
-      return attempt$.pipe(
+      let [number, suspect] = [0, 0];
+      return defer(() => attempt((number += 1))).pipe(
         retry({
           delay: (error: unknown, failed) => {
             if (!(error instanceof SourceError) || error.kind === 'permanent') return throwError(() => error);
@@ -195,7 +195,7 @@ export async function exchange({ url, attempts, proxy: given, headers, attemptMs
   const connection = { baseUrl: base.href, query: {}, concurrency: 1, timeoutMs, maxPageBytes, proxy: proxyFor(origin, given) };
   const transport = openTransport({ ...connection, ...(headers && { headers }), ...(attemptMs !== undefined && { attemptMs }) });
   const answer$ = transport.get({ ...target, path: pathname, query: search.slice(1) });
-  const answered$ = answer$.pipe(retryAttempts({ attempts, baseMs, capMs }, { random: Math.random, signal }, () => undefined));
+  const answered$ = retryAttempts({ attempts, baseMs, capMs }, { random: Math.random, signal }, () => undefined)(() => answer$);
   try {
     return await soonAfter(signal, (late) => {
       const failure = () => stoppedBy(late, `the run was stopped; no answer to ${target.label}`);

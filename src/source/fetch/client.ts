@@ -18,7 +18,7 @@ import { defaults } from '../../options/index.js';
 import { checkConnection } from '../options.js';
 import { answerOf, openFetching, type Outcome, type ScannedAnswer, type Usual } from './fetching.js';
 import { createReader } from './reader.js';
-import { factsOf, knownPaths, targetOf, type RequestSpec } from './request.js';
+import { factsOf, knownPaths, targetOf, type OnPath, type RequestSpec } from './request.js';
 
 /** How to reach a service. Times in milliseconds, sizes in bytes. */
 export interface ClientOptions {
@@ -88,12 +88,13 @@ export function createClient(options: ClientOptions, given?: Events, limiters?: 
   const requests = createRequests(transport, { concurrency, ratePerSecond, retry, random, limiter, events });
   const closed$ = new Subject<never>();
   const whileOpen = <T>(): MonoTypeOperatorFunction<T> => takeUntil(closed$);
-  const onPath = knownPaths();
+  const paths = knownPaths();
+  const onPath: OnPath = (collection, attempt) => paths(collection, attempt).pipe(whileOpen());
   const linkScope = { baseUrl, secrets: [secretKeyOf(auth).value] };
 
   function read<T>(spec: RequestSpec, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
     const first$ = spec.first && of(spec.first).pipe(map(answerOf));
-    return requests.read(targetOf(baseUrl, spec), decode, () => factsOf(baseUrl, spec), first$).pipe(whileOpen());
+    return requests.read(targetOf(baseUrl, spec), decode, () => factsOf(baseUrl, spec), first$);
   }
 
   const { together: fetch } = transport;
@@ -102,7 +103,7 @@ export function createClient(options: ClientOptions, given?: Events, limiters?: 
     fetch &&
     ((specs: readonly RequestSpec[], usual: Usual): Observable<readonly Outcome[]> => {
       const targets = specs.map((spec) => targetOf(baseUrl, spec));
-      return requests.whenFree(fetch(targets, usual)).pipe(whileOpen());
+      return requests.whenFree(fetch(targets, usual));
     });
 
   return {

@@ -16,7 +16,7 @@ describe('backoff', () => {
     marbles(({ cold, expectObservable }) => {
       const policy = { attempts: 7, baseMs: 10, capMs: 100 };
       const retried = retryAttempts(policy, { random: () => 0.5 }, (_error, _failed, delayMs) => delays.push(delayMs));
-      expectObservable(cold('#', {}, down()).pipe(retried)).toBe(
+      expectObservable(retried(() => cold('#', {}, down()))).toBe(
         '175ms #',
         {},
         expect.objectContaining({ message: 'down (after 7 attempts)' }),
@@ -30,9 +30,7 @@ describe('backoff', () => {
     const policy = { attempts: 3, baseMs: 2 ** 32, capMs: 2 ** 40 };
     const retried = retryAttempts(policy, { random: () => 1 }, (_error, _failed, delayMs) => delays.push(delayMs));
     marbles(({ cold, flush }) => {
-      cold('#', {}, down())
-        .pipe(retried)
-        .subscribe({ error: () => {} });
+      retried(() => cold('#', {}, down())).subscribe({ error: () => {} });
       flush();
     });
     expect(delays).toEqual([2 ** 31 - 1, 2 ** 31 - 1]);
@@ -42,7 +40,7 @@ describe('backoff', () => {
     const notices: unknown[] = [];
     marbles(({ cold, expectObservable }) => {
       const retried = retryAttempts({ attempts: 2, baseMs: 10, capMs: 100 }, { random: () => 1 }, (...notice) => notices.push(notice));
-      expectObservable(cold('#', {}, down(3000)).pipe(retried)).toBe('3s #', {}, expect.any(SourceError));
+      expectObservable(retried(() => cold('#', {}, down(3000)))).toBe('3s #', {}, expect.any(SourceError));
     });
     expect(notices).toEqual([[expect.objectContaining({ message: 'down' }), 1, 3000]]);
   });
