@@ -1,4 +1,4 @@
-import { catchError, defer, filter, map, of, startWith, Subject, take, tap, throwError, type Observable } from 'rxjs';
+import { catchError, defer, filter, map, of, Subject, take, tap, throwError, type Observable } from 'rxjs';
 import { RecordBatch } from '../vector/index.js';
 import { amount, amountOf } from '../core/index.js';
 import type { ListRequest } from './fetch/reader.js';
@@ -212,12 +212,14 @@ export class Pages {
   /** Emits the fingerprint of the page before; empty if it failed. One that may never be requested looks like the last. */
   #fingerprintBefore(number: number): Observable<string> {
     const page = number - 1;
+    const known = () => {
+      const isNeverRequested = page > this.#seemingEnd && !this.#requested.has(page);
+      return this.#fingerprints.get(page) ?? (isNeverRequested ? (this.#fingerprints.get(this.#seemingEnd - 1) ?? '') : undefined);
+    };
+    const now = known();
+    if (now !== undefined) return of(now);
     return this.#news.pipe(
-      startWith(undefined),
-      map(() => {
-        const isNeverRequested = page > this.#seemingEnd && !this.#requested.has(page);
-        return this.#fingerprints.get(page) ?? (isNeverRequested ? (this.#fingerprints.get(this.#seemingEnd - 1) ?? '') : undefined);
-      }),
+      map(known),
       filter((fingerprint) => fingerprint !== undefined),
       take(1),
     );

@@ -13,6 +13,7 @@ import {
   type OwnAgents,
   type RateLimiters,
   type RetryPolicy,
+  type Target,
 } from '../../http/index.js';
 import { defaults } from '../../options/index.js';
 import { checkConnection } from '../options.js';
@@ -93,18 +94,15 @@ export function createClient(options: ClientOptions, given?: Events, limiters?: 
   const linkScope = { baseUrl, secrets: [secretKeyOf(auth).value] };
 
   function read<T>(spec: RequestSpec, decode: (label: string, answer: ScannedAnswer) => T): Observable<T> {
-    const first$ = spec.first && of(spec.first).pipe(map(answerOf));
-    return requests.read(targetOf(baseUrl, spec), decode, () => factsOf(baseUrl, spec), first$);
+    const { first, target = targetOf(baseUrl, spec) } = spec;
+    const first$ = first && of(first).pipe(map(answerOf));
+    return requests.read(target, decode, () => factsOf(baseUrl, spec), first$);
   }
 
   const { together: fetch } = transport;
   /** Requests pages one after another in the thread; none if some would have to wait. */
   const together =
-    fetch &&
-    ((specs: readonly RequestSpec[], usual: Usual): Observable<readonly Outcome[]> => {
-      const targets = specs.map((spec) => targetOf(baseUrl, spec));
-      return requests.whenFree(fetch(targets, usual));
-    });
+    fetch && ((targets: readonly Target[], usual: Usual): Observable<readonly Outcome[]> => requests.whenFree(fetch(targets, usual)));
 
   return {
     reader: <C extends Collection>(collection: C, reveal: readonly string[] = []) =>

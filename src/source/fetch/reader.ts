@@ -2,7 +2,7 @@ import { catchError, concat, of, switchMap, tap, throwError, type Observable } f
 import type { z } from 'zod';
 import type { Collection, RowOf, Served } from '../../collections/index.js';
 import { isAddressable, itemAt, SourceError, type Redactor, schema } from '../../core/index.js';
-import { discreet, type HttpAnswer } from '../../http/index.js';
+import { discreet, type HttpAnswer, type Target } from '../../http/index.js';
 import { ambiguous, ascii, isJson, isRecord, JsonText, bytesAt, readJson, RepeatedName, valueAt, without } from '../../json/index.js';
 import type { JsonRecord } from '../../json/index.js';
 import { RecordBatch } from '../../vector/index.js';
@@ -19,6 +19,7 @@ import {
   nextIn,
   noSuchList,
   type RequestSpec,
+  targetOf,
 } from './request.js';
 import { scan } from '../decode/scan.js';
 import { togetherMost, type Outcome, type ScannedAnswer, type Usual } from './fetching.js';
@@ -69,7 +70,7 @@ interface ReaderOptions {
   readonly limit: number;
   readonly linkScope: LinkScope;
   readonly read: <T>(spec: RequestSpec, decode: (label: string, answer: ScannedAnswer) => T) => Observable<T>;
-  readonly together?: ((specs: readonly RequestSpec[], usual: Usual) => Observable<readonly Outcome[]>) | undefined;
+  readonly together?: ((targets: readonly Target[], usual: Usual) => Observable<readonly Outcome[]>) | undefined;
   readonly redact: Redactor;
   readonly onPath: OnPath;
 }
@@ -112,12 +113,15 @@ export function createReader<C extends Collection>(
     );
     if (page === undefined || size === null || count === 1 || !together) return single$;
     const specs = Array.from({ length: count }, (_, index) => specOf(page + index));
-    return together(specs, { rows: size, names }).pipe(
+    const targets = specs.map((spec) => targetOf(linkScope.baseUrl, spec));
+    return together(targets, { rows: size, names }).pipe(
       switchMap((outcomes) => {
         if (outcomes.length === 0) return single$;
         const bytes = outcomes.reduce((sum, outcome) => sum + ('answer' in outcome ? outcome.answer.body.length : Infinity), 0);
         notePace((performance.now() - begun) / outcomes.length, bytes / outcomes.length);
-        return concat(...outcomes.map((first, index) => reading({ ...itemAt(specs, index), first }, decode)));
+        return concat(
+          ...outcomes.map((first, index) => reading({ ...itemAt(specs, index), target: itemAt(targets, index), first }, decode)),
+        );
       }),
     );
   }

@@ -218,6 +218,8 @@ export interface RequestSpec {
   /** The query of a list without page numbers, instead of `query`; never shown in messages and events. */
   readonly written?: string;
   readonly purpose?: 'page' | 'probe' | undefined;
+  /** Its target, from `query`, if that was made before: writing a query takes as long as reading some rows. */
+  readonly target?: Target;
   /** What it already brought. */
   readonly first?: Outcome | undefined;
 }
@@ -230,8 +232,8 @@ export function targetOf(baseUrl: string, spec: RequestSpec): Target {
 }
 
 export function factsOf(baseUrl: string, spec: RequestSpec): RequestDescription {
-  const { collection, id, page, query = {}, purpose = 'page' } = spec;
-  const search = new URLSearchParams(query).toString();
+  const { collection, id, page, query = {}, purpose = 'page', target } = spec;
+  const search = target?.query ?? new URLSearchParams(query).toString();
   const url = `${shown(baseUrl, spec)}${search === '' ? '' : `?${search}`}`;
   return { url, collection: collection.name, page, purpose: id === undefined ? purpose : 'find' };
 }
