@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { tableFiles, verifyTable } from '../../src/lake/index.js';
 import { storeTable } from '../../src/lake/formats.js';
 import { Stores } from '../../src/store/index.js';
+import { changing } from '../support/changing.js';
 import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
 import { killedBefore } from '../support/killed.js';
-import type { Responder } from '../../src/service/answer.js';
-import { generate } from '../../src/service/index.js';
 import { leads, pipelineText, service, serviceOf } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
@@ -99,12 +98,8 @@ describe.each(['plain', 'iceberg', 'delta'] as const)('a table of this machine t
     const deleting = 'mode: merge, on_missing: delete, max_deleted: 60%, partition_by: [zipcode]';
     const text = `from: leads\nto:\n  - parquet: { path: lake/t, table: ${kind}, ${deleting} }`;
     await writeFile(join(cwd, 'p.yaml'), pipelineText(text));
-    let list: readonly Record<string, string>[] = [];
-    const ofNow: Responder = ({ id, page, limit }) => {
-      const rows = id === null ? list.slice((page - 1) * limit, page * limit) : list.filter((row) => row['lead_id'] === id);
-      return { kind: 'rows', rows: rows.map((row) => JSON.stringify(row)) };
-    };
-    const from = await service(generate({ leads: 0, bridges: 0, links: 0, users: 0, seed: 1 }), { responders: [ofNow] });
+    const lists = { leads: [] as readonly Record<string, string>[] };
+    const from = await service(changing(lists));
     const run = () => cli(['run', 'p.yaml'], { cwd, env: from.env });
     const seen = async () => {
       const { files } = await tableFiles(join(cwd, 'lake/t'));
@@ -113,7 +108,7 @@ describe.each(['plain', 'iceberg', 'delta'] as const)('a table of this machine t
       );
       return found.map(({ lead_id: id, lead_status: status }) => `${String(id)} ${String(status)}`).sort();
     };
-    const shown = () => list.map(({ lead_id: id, lead_status: status }) => `${id} ${status}`).sort();
+    const shown = () => lists.leads.map(({ lead_id: id, lead_status: status }) => `${id} ${status}`).sort();
     // Each night one row comes, one goes, and one changes.
     const night = (nth: number) =>
       Array.from({ length: 5 }, (_, index) => ({
@@ -121,14 +116,14 @@ describe.each(['plain', 'iceberg', 'delta'] as const)('a table of this machine t
         zipcode: String((nth + index) % 2),
         lead_status: index === 2 ? `in ${nth}` : 'old',
       }));
-    list = night(0);
+    lists.leads = night(0);
     expect((await run()).code).toBe(0);
     for (let nth = 1, isKilled = true; isKilled; nth += 3) {
       const before = await seen();
-      list = night(nth);
+      lists.leads = night(nth);
       isKilled = await killedBefore(nth, ['run', 'p.yaml'], { cwd, env: from.env, below: join(cwd, 'lake') });
       expect([nth, [before, shown()]]).toEqual([nth, expect.arrayContaining([await seen()])]);
-      list = night(nth + 1);
+      lists.leads = night(nth + 1);
       const next = await run();
       expect([nth, next.code, next.stderr]).toEqual([nth, 0, next.stderr]);
       expect([nth, await seen()]).toEqual([nth, shown()]);

@@ -1,119 +1,55 @@
 import { postgres } from '../../../src/sinks/index.js';
-import { runPipeline, type RunOptions, type RunReport } from '../../../src/run/index.js';
 import { summaryOf } from '../../../src/run/report.js';
-import { type Answer, failure, type RequestFacts } from '../../../src/service/answer.js';
-import { generate } from '../../../src/service/index.js';
+import { all, idsWithout, type Lead, mergedOf, Nights, without } from '../../support/nights.js';
 import { inPostgres, type Postgres } from '../../support/postgres.js';
 import { seeded } from '../../support/seeded.js';
-import { lead, leads, type LoggedService, pipelineFor, service } from '../../support/services.js';
+import { lead, leads } from '../../support/services.js';
 import { column, writeAll } from '../../support/sinks.js';
-import { temporaryFolder } from '../../support/temporary.js';
-
-type Lead = Readonly<Record<string, unknown>>;
-
-/** What a service has on a night: a list, and which rows single reads find, by default those of the list. */
-interface Served {
-  readonly list: readonly Lead[];
-  readonly single?: (id: string) => boolean | 'busy' | Promise<boolean>;
-}
 
 const merging = (more = 'on_missing: delete, max_deleted: 20%', steps = '', head = '') =>
   `from: leads\n${head}\n${steps === '' ? '' : `steps:\n${steps}\n`}to:\n` +
   `  - postgres: { url: '\${DATABASE_URL}', table: leads, mode: merge, create: true, columns: [lead_id, age, lead_status], ${more} }`;
 
-/** A table that is merged into night after night, from a service that has other rows each night at one address. */
-class Nights {
-  #served: Served = { list: [] };
-  /** The identifiers that were requested one by one in the last night. */
-  singles: readonly string[] = [];
+const nightsIn = ({ url, query }: Postgres) =>
+  Nights.of({
+    ...{ body: merging(), env: { DATABASE_URL: url } },
+    ids: (_folder, where) => query(`SELECT lead_id::int AS id FROM leads ${where} ORDER BY id`),
+  });
 
-  private constructor(
-    readonly db: Postgres,
-    readonly folder: string,
-    readonly from: LoggedService,
-  ) {}
-
-  static async of(db: Postgres): Promise<Nights> {
-    const from = await service(generate({ leads: 0, bridges: 0, links: 0, users: 0, seed: 1 }), {
-      responders: [(facts) => nights.#answer(facts)],
-    });
-    const nights: Nights = new Nights(db, await temporaryFolder(), from);
-    return nights;
-  }
-
-  async run(served: Served, body = merging(), options: RunOptions = {}): Promise<RunReport> {
-    const { requests, env } = this.from;
-    requests.splice(0);
-    this.#served = served;
-    const pipeline = await pipelineFor({ env: { ...env, DATABASE_URL: this.db.url } }, body, this.folder);
-    try {
-      return await runPipeline(pipeline, { stateDir: `${this.folder}/state`, ...options });
-    } finally {
-      this.singles = requests.flatMap((request) => /^leads\/(.*)/.exec(request)?.[1] ?? []);
-    }
-  }
-
-  async ids(where = ''): Promise<readonly number[]> {
-    return (await this.db.query(`SELECT lead_id::int AS id FROM leads ${where} ORDER BY id`)).map(({ id }) => Number(id));
-  }
-
-  async #answer({ id, page, limit }: RequestFacts): Promise<Answer> {
-    const { list, single } = this.#served;
-    if (id === null) return rowsOf(list.slice((page - 1) * limit, page * limit));
-    const found = list.find((row) => row['lead_id'] === id);
-    const isThere = await (single?.(id) ?? found !== undefined);
-    if (isThere === 'busy') return failure(503, 'busy');
-    return isThere ? rowsOf([found ?? lead(Number(id))]) : failure(404, 'not found');
-  }
-}
-
-const rowsOf = (rows: readonly Lead[]): Answer => ({ kind: 'rows', rows: rows.map((row) => JSON.stringify(row)) });
-const all = leads(250);
-const without = (...gone: readonly number[]) => all.filter((_, index) => !gone.includes(index));
-const idsWithout = (...gone: readonly number[]) => [...all.keys()].filter((index) => !gone.includes(index));
-const mergedOf = ({ sinks: [sink] }: RunReport) => sink?.merged;
 const marking = merging('on_missing: mark, max_deleted: 20%');
 
 inPostgres('on_missing of a table of PostgreSQL', (database) => {
   test('deletes rows that the list and single reads no longer have, and says so in report, ledger and summary', async () => {
-    const nights = await Nights.of(await database());
+    const db = await database();
+    const nights = await nightsIn(db);
     await nights.run({ list: all });
     const report = await nights.run({ list: without(3, 100, 249) });
     expect(mergedOf(report)).toEqual({ before: 250, inserted: 0, changed: 0, unchanged: 247, deleted: 3 });
     expect(await nights.ids()).toEqual(idsWithout(3, 100, 249));
     expect(nights.singles.slice(4, -4).toSorted()).toEqual(['100', '249', '3']);
     expect(summaryOf(report)).toContain('merged into 250 rows: inserted 0, changed 0, unchanged 247, deleted 3; it has 247 now');
-    const ledger = await nights.db.query('SELECT before::int, deleted::int, total::int FROM leadstream_runs ORDER BY number DESC LIMIT 1');
+    const ledger = await db.query('SELECT before::int, deleted::int, total::int FROM leadstream_runs ORDER BY number DESC LIMIT 1');
     expect(ledger).toEqual([{ before: 250, deleted: 3, total: 247 }]);
     expect(mergedOf(await nights.run({ list: without(3, 100, 249) }))).toMatchObject({ before: 247, unchanged: 247, deleted: 0 });
     expect(nights.singles).toEqual([]);
   });
 
-  test('deletes only what single reads do not find, and nothing if they do not find rows that are there', async () => {
-    const nights = await Nights.of(await database());
-    await nights.run({ list: all });
-    await nights.run({ list: without(30, 31), single: (id) => id !== '31' });
-    expect(await nights.ids()).toEqual(idsWithout(31));
-    const report = await nights.run({ list: without(30, 31, 32), single: () => false });
-    expect(report.warnings.map(({ code }) => code)).toContain('W_SINK_KEPT');
-    expect(await nights.ids()).toEqual(idsWithout(31));
-  });
-
   test.each([
-    ['single reads fail', merging(), { list: without(30, 31), single: () => 'busy' as const }, 'E_SOURCE_UNAVAILABLE'],
+    ['single reads fail', merging(), { list: without(30, 31), single: () => 503 }, 'E_SOURCE_UNAVAILABLE'],
     ['more are missing than max_deleted', merging(), { list: all.slice(60) }, 'E_GATE_MERGE'],
     ['more changed than max_changed', merging('max_changed: 1%'), { list: leads(250, () => ({ age: '7' })) }, 'E_GATE_MERGE'],
     ['the list was not checked', merging(undefined, '', 'consistency: off'), { list: without(30) }, 'E_GATE_MISSING'],
   ])('publishes nothing when %s', async (_title, body, served, code) => {
-    const nights = await Nights.of(await database());
+    const db = await database();
+    const nights = await nightsIn(db);
     await nights.run({ list: all }, body);
     await expect(nights.run(served, body)).rejects.toMatchObject({ code });
     expect(await nights.ids()).toEqual(idsWithout());
-    expect(await nights.db.query('SELECT count(*)::int AS runs FROM leadstream_runs')).toEqual([{ runs: 1 }]);
+    expect(await db.query('SELECT count(*)::int AS runs FROM leadstream_runs')).toEqual([{ runs: 1 }]);
   });
 
   test('deletes more than 1,000 rows after a second pass only, each by its key', async () => {
-    const nights = await Nights.of(await database());
+    const nights = await nightsIn(await database());
     const many = leads(6000);
     const proving = merging(undefined, '', 'consistency: prove');
     await nights.run({ list: many });
@@ -124,15 +60,16 @@ inPostgres('on_missing of a table of PostgreSQL', (database) => {
   });
 
   test('deletes by a key whose column has any name', async () => {
-    const nights = await Nights.of(await database());
+    const nights = await nightsIn(await database());
     const body = merging(undefined, '  - rename: { lead_id: is_unread }').replace('[lead_id,', '[is_unread,');
     await nights.run({ list: all }, body);
     expect(mergedOf(await nights.run({ list: without(3) }, body))).toMatchObject({ unchanged: 249, deleted: 1 });
   });
 
   test('marks rows with the time until their key returns, and compares max_deleted with those that are not marked', async () => {
-    const nights = await Nights.of(await database());
-    const marks = async () => nights.db.query('SELECT lead_id, deleted_at FROM leads WHERE deleted_at IS NOT NULL ORDER BY lead_id::int');
+    const db = await database();
+    const nights = await nightsIn(db);
+    const marks = async () => db.query('SELECT lead_id, deleted_at FROM leads WHERE deleted_at IS NOT NULL ORDER BY lead_id::int');
     await nights.run({ list: all }, marking);
     const report = await nights.run({ list: without(3, 100) }, marking);
     expect(mergedOf(report)).toEqual({ before: 250, inserted: 0, changed: 0, unchanged: 248, deleted: 0, marked: 2 });
@@ -152,7 +89,7 @@ inPostgres('on_missing of a table of PostgreSQL', (database) => {
   test.each(['keep', 'delete'])(
     'ends the mark of a row that returns, when rows that are gone are to be treated otherwise (%s)',
     async (other) => {
-      const nights = await Nights.of(await database());
+      const nights = await nightsIn(await database());
       await nights.run({ list: all }, marking);
       await nights.run({ list: without(3, 100) }, marking);
       const accepted = { acceptDeletes: true };
@@ -166,7 +103,7 @@ inPostgres('on_missing of a table of PostgreSQL', (database) => {
   );
 
   test('adds deleted_at to a table that it had merged into', async () => {
-    const nights = await Nights.of(await database());
+    const nights = await nightsIn(await database());
     await nights.run({ list: all }, marking.replace('mark', 'keep'));
     const accepted = { acceptDeletes: true };
     expect(mergedOf(await nights.run({ list: without(7) }, marking, accepted))).toMatchObject({ unchanged: 249, marked: 1 });
@@ -174,25 +111,22 @@ inPostgres('on_missing of a table of PostgreSQL', (database) => {
   });
 
   test('is refused where others wrote rows, and for a program, which does not know what its source had', async () => {
-    const nights = await Nights.of(await database());
+    const db = await database();
+    const nights = await nightsIn(db);
     await nights.run({ list: all.slice(0, 9) });
-    await nights.db.query('DROP TABLE leadstream_runs');
-    for (const body of [merging(), marking]) {
-      const refused = { code: 'E_SINK_CONFIG', message: expect.stringContaining('adopt: true') };
-      await expect(nights.run({ list: all.slice(0, 8) }, body)).rejects.toMatchObject(refused);
-    }
-    const { url } = nights.db;
-    const out = postgres({ url, table: 'other', key: ['id'], create: true, mode: 'merge', on_missing: 'delete' });
-    await expect(writeAll(out, [column('id')], [{ id: '1' }])).rejects.toMatchObject({
-      message: expect.stringContaining('a pipeline file'),
-    });
+    await db.query('DROP TABLE leadstream_runs');
+    const refused = { code: 'E_SINK_CONFIG', message: expect.stringContaining('adopt: true') };
+    for (const body of [merging(), marking]) await expect(nights.run({ list: all.slice(0, 8) }, body)).rejects.toMatchObject(refused);
+    const out = postgres({ url: db.url, table: 'other', key: ['id'], create: true, mode: 'merge', on_missing: 'delete' });
+    await expect(writeAll(out, [column('id')], [{ id: '1' }])).rejects.toThrow('a pipeline file');
   });
 
   test('is refused if another program took a row in between, and nothing is deleted', async () => {
-    const nights = await Nights.of(await database());
+    const db = await database();
+    const nights = await nightsIn(db);
     await nights.run({ list: all });
     const single = async (id: string) => {
-      await nights.db.query(`DELETE FROM leads WHERE lead_id = '31'`);
+      await db.query(`DELETE FROM leads WHERE lead_id = '31'`);
       return id !== '30' && id !== '31';
     };
     await expect(nights.run({ list: without(30, 31), single })).rejects.toMatchObject({ code: 'E_RUN_LOCKED', exit: 75 });
@@ -217,7 +151,8 @@ inPostgres('nights at random of a table of PostgreSQL', (database) => {
   ])('leave the rows of a plain model, and its counts (seed %s, %s)', async (seed, onMissing) => {
     const random = seeded(seed);
     const below = (most: number) => Math.floor(random() * most);
-    const nights = await Nights.of(await database());
+    const db = await database();
+    const nights = await nightsIn(db);
     const body = merging(`on_missing: ${onMissing}, max_deleted: 40%`, `  - filter: "lead_status != 'returned'"`);
     let source = new Map<string, Lead>();
     const draw = (id: string) => lead(Number(id), { age: String(20 + below(9)), lead_status: statuses[below(statuses.length)] ?? '' });
@@ -260,7 +195,7 @@ inPostgres('nights at random of a table of PostgreSQL', (database) => {
       const list = [...source.values()].filter((row) => !hidden.has(String(row['lead_id'])));
       const kind = night === 0 ? 'merge' : (['merge', 'merge', 'merge', 'append', 'busy'][below(5)] ?? '');
       const isMissing = [...model].some(([id, { isMarked }]) => !isMarked && !list.some((row) => row['lead_id'] === id));
-      const single = (id: string) => (kind === 'busy' ? 'busy' : source.has(id));
+      const single = (id: string) => (kind === 'busy' ? 503 : source.has(id));
       const options = { acceptDeletes: true, allowShrink: true };
       const mode = kind === 'append' ? 'append' : 'merge';
       const text = mode === 'append' ? body.replace('mode: merge', 'mode: append').replace(/on_missing: \w+/, 'on_missing: keep') : body;
@@ -270,13 +205,13 @@ inPostgres('nights at random of a table of PostgreSQL', (database) => {
       } else {
         await nights.run({ list, single: kind === 'busy' ? () => true : single }, text, options);
         const counts = merge(mode, hidden);
-        const [ledger] = await nights.db.query('SELECT * FROM leadstream_runs ORDER BY number DESC LIMIT 1');
+        const [ledger] = await db.query('SELECT * FROM leadstream_runs ORDER BY number DESC LIMIT 1');
         const found = Object.fromEntries(Object.keys(counts).map((name) => [name, Number(ledger?.[name])]));
         const isAppend = mode === 'append';
         expect({ night, ...found }).toEqual({ night, ...counts, ...(isAppend && { unchanged: counts.unchanged + counts.changed }) });
         expect(ledger).toMatchObject({ mode, total: String(model.size) });
       }
-      const rows = await nights.db.query(
+      const rows = await db.query(
         `SELECT lead_id, age::text, lead_status, ${onMissing === 'mark' ? 'deleted_at IS NOT NULL' : 'false'} AS marked FROM leads`,
       );
       const seen = rows.map(({ lead_id, age, lead_status, marked }) => JSON.stringify([lead_id, age, lead_status, marked])).sort();
