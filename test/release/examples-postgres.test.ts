@@ -26,9 +26,8 @@ inPostgres('postgres-upsert.yaml', (database) => {
       ...{ lead_id, lead_status, bridge_id, bridge_title: bridges.get(bridge_id ?? '') ?? null },
       created_at: timestamp === '' ? null : new Date(Number(timestamp) * 1_000),
     }));
-    const order = (rows: readonly Readonly<Record<string, unknown>>[]) =>
-      rows.toSorted((a, b) => (String(a['lead_id']) < String(b['lead_id']) ? -1 : 1));
-    expect(order(await db.query('SELECT * FROM leads'))).toEqual(order(expected));
+    const inOrder = expected.toSorted((a, b) => Buffer.compare(Buffer.from(a.lead_id ?? ''), Buffer.from(b.lead_id ?? '')));
+    expect(await db.query('SELECT * FROM leads ORDER BY lead_id')).toEqual(inOrder);
 
     await db.query(`UPDATE leads SET bridge_title = 'Stale' WHERE lead_id IN (SELECT lead_id FROM leads LIMIT 7)`);
     expect(await run()).toMatchObject({ code: 0 });

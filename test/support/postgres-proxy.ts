@@ -1,4 +1,4 @@
-import { createServer, connect, type Socket } from 'node:net';
+import { createServer, connect } from 'node:net';
 import { closeAfter, listening } from './closing.js';
 
 /**
@@ -16,7 +16,6 @@ export interface PostgresProxy {
 /** Starts a proxy for one test between clients and a server without TLS. */
 export async function postgresProxy(port: number, fateOf: (message: string, index: number) => MessageFate): Promise<PostgresProxy> {
   const messages: string[] = [];
-  const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
     let fate: MessageFate = 'passed';
@@ -27,10 +26,8 @@ export async function postgresProxy(port: number, fateOf: (message: string, inde
       client.destroy();
       upstream.destroy();
     };
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.setNoDelay(true).on('error', end).on('close', end);
-    }
+    closeAfter({ close: end });
+    for (const socket of [client, upstream]) socket.setNoDelay(true).on('error', end).on('close', end);
     client.on('data', (data) => {
       left = Buffer.concat([left, data]);
       for (let next = messageIn(left, isStarted); next && !isAsked; next = messageIn(left, isStarted)) {
@@ -56,9 +53,7 @@ export async function postgresProxy(port: number, fateOf: (message: string, inde
       if (isAnswered(answer)) end();
     });
   });
-  const open = await listening(server);
-  closeAfter({ close: () => sockets.forEach((socket) => socket.destroy()) });
-  return { port: open, messages };
+  return { port: await listening(server), messages };
 }
 
 /** Only the first message has no letter. */

@@ -44,21 +44,19 @@ async function found({ query }: Postgres, table: string) {
 async function messagesOf(db: Postgres, mode: Mode): Promise<readonly [number, number]> {
   const { port, messages } = await postgresProxy(db.port, () => 'passed');
   await write(db.url, 'whole', mode, before);
-  await write(through(db, port), 'whole', mode, after);
+  await write(db.through(port), 'whole', mode, after);
   const all = messages.length;
-  const writer = await postgres({ url: through(db, port), table: 'whole', create: true }, { scratch: await temporaryFolder() });
+  const writer = await postgres({ url: db.through(port), table: 'whole', create: true }, { scratch: await temporaryFolder() });
   await writer.abort();
   return [all, messages.length - all];
 }
-
-const through = ({ url }: Postgres, port: number) => url.replace(/:\d+\//, `:${port}/`);
 
 /** Runs with a connection that is cut at one message, checks the table, and runs again. */
 async function runCutAt(db: Postgres, mode: Mode, { at, fate, expected }: { at: number; fate: MessageFate; expected: readonly string[] }) {
   const table = `leads_${at}`;
   await write(db.url, table, mode, before);
   const proxy = await postgresProxy(db.port, (_, index): MessageFate => (index === at ? fate : 'passed'));
-  const outcome = await write(through(db, proxy.port), table, mode, after).then(
+  const outcome = await write(db.through(proxy.port), table, mode, after).then(
     () => 'published',
     (failure: unknown) => String(Reflect.get(Object(failure), 'code')),
   );
@@ -90,7 +88,7 @@ inPostgres('a connection to PostgreSQL that is cut', (database) => {
       isDown = message === 'Q COMMIT';
       return isDown ? 'applied' : 'passed';
     });
-    const failure = await write(through(db, proxy.port), 'leads', { mode: 'merge' }, after).catch((thrown: unknown) => thrown);
+    const failure = await write(db.through(proxy.port), 'leads', { mode: 'merge' }, after).catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({ code: 'E_SINK_DATABASE', exit: 69, message: expect.stringContaining('it is unknown whether') });
     expect(await found(db, 'leads')).toEqual({ rows: ['1 0', '2 7', '3 7', '4 7'], runs: 2 });
     await write(db.url, 'leads', { mode: 'merge' }, after);

@@ -1,10 +1,10 @@
 import { createServer, type Socket } from 'node:net';
-import { Client } from 'pg';
 import { postgres, type PostgresOptions } from '../../../src/sinks/index.js';
 import { listening } from '../../support/closing.js';
-import { lead, leads, runIn, serviceOf } from '../../support/services.js';
+import { leads, runIn, serviceOf } from '../../support/services.js';
 import { inPostgres, password, type Postgres } from '../../support/postgres.js';
-import { column, writeAll } from '../../support/sinks.js';
+import { pageOf } from '../../support/pages.js';
+import { column, facts, writeAll } from '../../support/sinks.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { until } from '../../support/until.js';
 
@@ -27,17 +27,20 @@ const trigger = `
   CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN OLD; END';
   CREATE TRIGGER audit BEFORE DELETE ON leads FOR EACH ROW EXECUTE FUNCTION f()`;
 
-async function open(url: string, options: Partial<PostgresOptions> = {}) {
-  const context = { scratch: await temporaryFolder(), planned: columns };
+async function open(url: string, options: Partial<PostgresOptions> = {}, signal = new AbortController().signal) {
+  const context = { scratch: await temporaryFolder(), planned: columns, signal };
   return postgres({ url, table: 'leads', key: ['id'], ...options }, context);
 }
 
-async function write(url: string, options: Partial<PostgresOptions> = {}, ids = [1]) {
-  return writeAll(
-    open(url, options),
-    columns,
-    ids.map((id) => ({ id: String(id), n: '1' })),
-  );
+async function write(url: string, options: Partial<PostgresOptions> = {}, ids = [1], signal?: AbortSignal) {
+  const rows = ids.map((id) => ({ id: String(id), n: '1' }));
+  return writeAll(open(url, options, signal), columns, rows);
+}
+
+async function runLeads({ url }: Postgres, head: string, columnsOf: string) {
+  const to = `  - postgres: { url: '\${DATABASE_URL}', table: leads, create: true, columns: [${columnsOf}] }`;
+  const { env } = await serviceOf({ leads: leads(2) });
+  return runIn({ env: { ...env, DATABASE_URL: url } }, `from: leads\n${head}\nto:\n${to}`, await temporaryFolder());
 }
 
 /** Asks for a password as it is, and refuses it by name. */
@@ -94,24 +97,25 @@ inPostgres('a table of PostgreSQL that does not fit', (database) => {
   ])('is refused before anything is read: it %s', async (_title, sql, message, options = {}) => {
     const db = await database();
     if (sql !== '') await db.query(sql);
-    const before = await db.query(`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1`);
-    const refusal = await open(db.url, { create: true, ...options }).then(
-      () => ({ code: 'opened' }),
-      (failure: unknown) => failure,
-    );
-    expect(refusal).toMatchObject({ code: 'E_SINK_CONFIG', exit: 78, message: expect.stringContaining(message) });
-    expect(await db.query(`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1`)).toEqual(before);
+    const tables = `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1`;
+    const before = await db.query(tables);
+    const refusal = { code: 'E_SINK_CONFIG', exit: 78, message: expect.stringContaining(message) };
+    await expect(open(db.url, { create: true, ...options })).rejects.toMatchObject(refusal);
+    expect(await db.query(tables)).toEqual(before);
   });
 
   test('is not changed under schema: freeze if it lacks a column of the run', async () => {
     const db = await database();
-    const from = await serviceOf({ leads: leads(1) });
-    const text = (more: string) =>
-      `from: leads\nschema: freeze\nto:\n  - postgres: { url: '\${DATABASE_URL}', table: leads, create: true, columns: [lead_id${more}] }`;
-    const run = async (more: string) => runIn({ env: { ...from.env, DATABASE_URL: db.url } }, text(more), await temporaryFolder());
-    await run('');
-    await expect(run(', age')).rejects.toMatchObject({ code: 'E_GATE_SCHEMA' });
-    expect(await db.query('SELECT * FROM leads')).toEqual([{ lead_id: '0' }]);
+    await runLeads(db, 'schema: freeze', 'lead_id');
+    await expect(runLeads(db, 'schema: freeze', 'lead_id, age')).rejects.toMatchObject({ code: 'E_GATE_SCHEMA' });
+    expect(await db.query('SELECT * FROM leads')).toEqual([{ lead_id: '0' }, { lead_id: '1' }]);
+  });
+
+  test('is not replaced as a whole by a run with a limit unless it is allowed', async () => {
+    const db = await database();
+    await runLeads(db, '', 'lead_id');
+    await expect(runLeads(db, 'steps: [{ limit: 1 }]', 'lead_id')).rejects.toMatchObject({ code: 'E_GATE_PARTIAL' });
+    expect(await db.query('SELECT lead_id FROM leads')).toHaveLength(2);
   });
 
   test('is refused without its password, which the driver took from the environment and the server repeats', async () => {
@@ -191,9 +195,9 @@ inPostgres('a run on a table of PostgreSQL', (database) => {
     await write(db.url, { create: true, mode }, [1]);
     const writer = await open(db.url, { mode });
     await writer.begin(columns);
-    await writer.write({ number: 1, rows: [{ id: '2', n: '1' }], lease: { release() {} } });
+    await writer.write(pageOf(1, [{ id: '2', n: '1' }]));
     const prepared = await writer.prepare();
-    await prepared.actions({ pipeline: 'test', fingerprint: '', collection: '', pages: 1, consistency: 'off', startedAt: '', books: {} });
+    await prepared.actions(facts);
     await db.query(sql);
     const before = await db.query('SELECT * FROM leads ORDER BY id');
     await expect(prepared.commit?.(false)).rejects.toMatchObject({ code });
@@ -217,26 +221,22 @@ inPostgres('a run on a table of PostgreSQL', (database) => {
       code: 'E_SINK_KEY',
       message: expect.stringContaining('constraint leads_pkey'),
     });
-    const [other, waiting] = [new Client({ connectionString: db.url }), waitingFor(db, 'COPY "public"."leads"%')];
-    await other.connect();
+    const other = await db.session();
     await other.query(`BEGIN; INSERT INTO leads VALUES ('2', 5)`);
     const refused = expect(write(db.url, {}, [2])).rejects.toMatchObject({ code: 'E_RUN_LOCKED', exit: 75 });
-    await until(waiting);
+    await until(waitingFor(db, 'COPY "public"."leads"%'));
     await other.query('COMMIT');
-    await other.end();
     await refused;
     expect(await idsOf(db)).toEqual(['1', '2']);
   });
 
   test('is tried again when another one created the schema meanwhile', async () => {
     const db = await database();
-    const other = new Client({ connectionString: db.url });
-    await other.connect();
+    const other = await db.session();
     await other.query('BEGIN; CREATE SCHEMA crm');
     const written = write(db.url, { table: 'crm.leads', create: true });
     await until(waitingFor(db, '%CREATE SCHEMA%'));
     await other.query('COMMIT');
-    await other.end();
     await written;
     expect(await db.query('SELECT id FROM crm.leads')).toEqual([{ id: '1' }]);
   });
@@ -244,15 +244,13 @@ inPostgres('a run on a table of PostgreSQL', (database) => {
   test('is tried again after a deadlock', async () => {
     const db = await database();
     await write(db.url, { create: true, mode: 'merge' }, [1, 2, 3]);
-    const other = new Client({ host: db.host, port: db.port, database: db.name, user: 'postgres' });
-    await other.connect();
+    const other = await db.session('postgres');
     await other.query(`SET deadlock_timeout = '1h'; BEGIN; UPDATE leads SET n = 5 WHERE id = '3'`);
     const rows = ['1', '2', '3'].map((id) => ({ id, n: '7' }));
     const written = writeAll(open(db.url, { mode: 'merge' }), columns, rows);
     await until(waitingFor(db, 'UPDATE "public"."leads"%'));
     await other.query(`UPDATE leads SET n = 5 WHERE id = '1'`);
     await other.query('ROLLBACK');
-    await other.end();
     await written;
     expect(await db.query('SELECT n FROM leads')).toEqual([{ n: '7' }, { n: '7' }, { n: '7' }]);
     expect(await db.query('SELECT changed::int FROM leadstream_runs ORDER BY number')).toEqual([{ changed: 0 }, { changed: 3 }]);
@@ -263,32 +261,14 @@ inPostgres('a run on a table of PostgreSQL', (database) => {
     await db.query(`${table}; CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(100); RETURN NEW; END';
       CREATE TRIGGER slow BEFORE INSERT ON leads FOR EACH ROW EXECUTE FUNCTION slow()`);
     const stop = new AbortController();
-    const running = () =>
-      db.query(`SELECT pid FROM pg_stat_activity WHERE query LIKE 'INSERT INTO "public"."leads"%' AND state = 'active'`);
-    const written = writeAll(
-      postgres(
-        { url: db.url, table: 'leads', mode: 'append', key: ['id'], create: true },
-        { scratch: await temporaryFolder(), signal: stop.signal },
-      ),
-      columns,
-      [{ id: '1', n: '1' }],
-    );
+    const running = `SELECT FROM pg_stat_activity WHERE query LIKE 'INSERT INTO "public"."leads"%' AND state = 'active'`;
+    const isRunning = async () => (await db.query(running)).length > 0;
+    const written = write(db.url, { mode: 'append', create: true }, [1], stop.signal);
     const ended = expect(written).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
-    while ((await running()).length === 0);
+    await until(isRunning);
     stop.abort();
     await ended;
-    await until(async () => (await running()).length === 0);
+    await until(async () => !(await isRunning()));
     expect(await idsOf(db)).toEqual([]);
-  });
-
-  test('with a limit does not replace a whole table unless it is allowed', async () => {
-    const db = await database();
-    const from = await serviceOf({ leads: [lead(1), lead(2)] });
-    const text = (steps: string) =>
-      `from: leads\n${steps}\nto:\n  - postgres: { url: '\${DATABASE_URL}', table: leads, create: true, columns: [lead_id] }`;
-    const run = async (steps: string) => runIn({ env: { ...from.env, DATABASE_URL: db.url } }, text(steps), await temporaryFolder());
-    await run('');
-    await expect(run('steps: [{ limit: 1 }]')).rejects.toMatchObject({ code: 'E_GATE_PARTIAL' });
-    expect(await db.query('SELECT lead_id FROM leads')).toHaveLength(2);
   });
 });

@@ -7,7 +7,7 @@ import { cli, startCli } from '../../support/cli.js';
 import { inPostgres, password, type Postgres } from '../../support/postgres.js';
 import { postgresProxy } from '../../support/postgres-proxy.js';
 import { freePorts } from '../../support/seaweedfs.js';
-import { leads, pipelineText, serviceOf, workplace } from '../../support/services.js';
+import { leads, type LoggedService, pipelineText, serviceOf, workplace } from '../../support/services.js';
 import { temporaryFolder } from '../../support/temporary.js';
 import { until } from '../../support/until.js';
 
@@ -35,28 +35,20 @@ inPostgres('a pipeline that writes to PostgreSQL', (database) => {
     expect((await doctor()).stderr).toContain(`${place}: can be written; no run has written it`);
     expect(await command('run', 'p.yaml', '--log-format', 'json')).toMatchObject({ code: 0 });
     expect(await command('run', 'p.yaml')).toMatchObject({ code: 0 });
-    const { stdout } = await command('runs', 'p.yaml');
-    const [titles, ...rows] = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.split(/ +/).slice(2));
-    expect([titles, ...rows]).toEqual([
+    const lines = (await command('runs', 'p.yaml')).stdout.trimEnd().split('\n');
+    expect(lines.map((line) => line.split(/ +/).slice(2))).toEqual([
       ['mode', 'total', 'inserted', 'changed', 'unchanged', 'deleted', 'marked'],
       ['merge', '3', '0', '0', '3', '0', '0'],
       ['merge', '3', '3', '0', '0', '0', '0'],
     ]);
-    expect(await command('verify', 'p.yaml')).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining(`${place}: there are 3 rows, as run`),
-    });
+    const asRun = expect.stringContaining(`${place}: there are 3 rows, as run`);
+    expect(await command('verify', 'p.yaml')).toMatchObject({ code: 0, stderr: asRun });
     expect((await doctor()).stderr).toMatch(/: can be written; run \S+ left 3 rows/);
     await db.query(`DELETE FROM leads WHERE lead_id = '1'`);
     expect(await command('verify', 'p.yaml')).toMatchObject({ code: 65, stderr: expect.stringContaining('and there are 2') });
     for (const verb of ['rollback', 'compact', 'files'])
       expect(await command(verb, 'p.yaml')).toMatchObject({ code: 2, stderr: expect.stringContaining('neither files nor earlier rows') });
-    await db.query(
-      'ALTER TABLE leads RENAME COLUMN age TO years; ALTER TABLE leads ALTER years TYPE integer; ALTER TABLE leads RENAME years TO age',
-    );
+    await db.query('ALTER TABLE leads ALTER age TYPE integer');
     expect(await doctor()).toMatchObject({ code: 78, stderr: expect.stringContaining('has the type integer') });
   });
 
@@ -74,14 +66,10 @@ inPostgres('a pipeline that writes to PostgreSQL', (database) => {
       }),
     });
     const text = pipelineText(body.replace('to:', 'to:\n  - other: {}'));
-    const pipeline = await loadPipeline(
-      { text, file: 'p.yaml' },
-      { env: { ...from.env, DATABASE_URL: db.url }, baseDir: cwd, sinks: [other] },
-    );
-    await expect(runPipeline(pipeline)).rejects.toMatchObject({
-      code: 'E_SINK_FUNCTION',
-      message: expect.stringContaining('to[2] postgres had already published, and will receive all rows again'),
-    });
+    const env = { ...from.env, DATABASE_URL: db.url };
+    const pipeline = await loadPipeline({ text, file: 'p.yaml' }, { env, baseDir: cwd, sinks: [other] });
+    const message = expect.stringContaining('to[2] postgres had already published, and will receive all rows again');
+    await expect(runPipeline(pipeline)).rejects.toMatchObject({ code: 'E_SINK_FUNCTION', message });
     expect(rows).toEqual([{ rows: 3, runs: 1 }]);
     await expect(readFile(join(cwd, 'leads.csv'))).rejects.toThrow('ENOENT');
   });
@@ -89,24 +77,17 @@ inPostgres('a pipeline that writes to PostgreSQL', (database) => {
   test('locks the table for other pipelines of its state folder: they are refused before their first request', async () => {
     const [db, from, idle] = [await database(), await serviceOf({ leads: leads(3) }), await serviceOf({ leads: [] })];
     const baseDir = await temporaryFolder();
-    const load = (text: string, more: object) => loadPipeline({ text: pipelineText(text), file: 'p.yaml' }, { baseDir, ...more });
-    const second = await load(body.replace('leads.csv', 'other.csv'), {
-      env: { ...idle.env, DATABASE_URL: db.url },
-      set: { name: 'second' },
-    });
+    const load = ({ env }: LoggedService, text: string, more: object) =>
+      loadPipeline({ text: pipelineText(text), file: 'p.yaml' }, { baseDir, env: { ...env, DATABASE_URL: db.url }, ...more });
+    const second = await load(idle, body.replace('leads.csv', 'other.csv'), { set: { name: 'second' } });
     let refusal: unknown;
     const other = defineSink('other', {
       open: async () => {
-        refusal = await runPipeline(second).then(
-          () => ({ code: 'published' }),
-          (failure: unknown) => failure,
-        );
+        refusal = await runPipeline(second).catch((thrown: unknown) => thrown);
         return { write: () => {}, commit: () => {}, abort: () => {} };
       },
     });
-    await runPipeline(
-      await load(body.replace('to:', 'to:\n  - other: {}'), { env: { ...from.env, DATABASE_URL: db.url }, sinks: [other] }),
-    );
+    await runPipeline(await load(from, body.replace('to:', 'to:\n  - other: {}'), { sinks: [other] }));
     expect(refusal).toMatchObject({ code: 'E_RUN_LOCKED' });
     expect(idle.requests).toEqual([]);
   });
@@ -119,34 +100,24 @@ inPostgres('a pipeline that writes to PostgreSQL', (database) => {
     const cwd = await workplace(body.replace('  - csv: { path: leads.csv, columns: [lead_id] }\n', ''));
     expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
     await writeFile(join(cwd, 'p.yaml'), pipelineText(`${body}\n${second}`));
-    expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({
-      code: 78,
-      stderr: expect.stringContaining('another output of the pipeline'),
-    });
+    const refusal = expect.stringContaining('another output of the pipeline');
+    expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 78, stderr: refusal });
   });
 
   test.each(['cut', 'applied'] as const)(
     'and is killed at its COMMIT (%s) is repeated by the next run, which publishes all outputs',
     async (fate) => {
       const [db, from, cwd] = [await database(), await serviceOf({ leads: leads(3) }), await workplace(body)];
-      let killed = () => {};
-      const isKilled = new Promise<void>((resolve) => (killed = resolve));
-      const proxy = await postgresProxy(db.port, (message) => {
-        if (message !== 'Q COMMIT') return 'passed';
-        process.nextTick(killed);
-        return fate;
-      });
-      const started = startCli(['run', 'p.yaml'], { cwd, env: { ...from.env, DATABASE_URL: db.url.replace(/:\d+\//, `:${proxy.port}/`) } });
-      await isKilled;
+      const proxy = await postgresProxy(db.port, (message) => (message === 'Q COMMIT' ? fate : 'passed'));
+      const started = startCli(['run', 'p.yaml'], { cwd, env: { ...from.env, DATABASE_URL: db.through(proxy.port) } });
+      await until(() => proxy.messages.includes('Q COMMIT'));
       started.process.kill('SIGKILL');
       await started.finished;
       await expect(readFile(join(cwd, 'leads.csv'))).rejects.toThrow('ENOENT');
       const again = await cli(['run', 'p.yaml'], { cwd, env: { ...from.env, DATABASE_URL: db.url } });
       expect({ code: again.code, stderr: again.stderr }).toMatchObject({ code: 0 });
       expect(await readFile(join(cwd, 'leads.csv'), 'utf8')).toBe('"lead_id"\n"0"\n"1"\n"2"\n');
-      const { rows, runs } = await counted(db);
-      expect(rows).toBe(3);
-      expect(Number(runs)).toBeGreaterThanOrEqual(1);
+      expect(await counted(db)).toMatchObject({ rows: 3 });
     },
   );
 
@@ -154,13 +125,8 @@ inPostgres('a pipeline that writes to PostgreSQL', (database) => {
   (pgbouncer === undefined ? test.skip : test)(
     `is served by PgBouncer in transaction mode (${pgbouncer ?? 'it is not installed here'})`,
     async () => {
-      const [db, from, cwd, [port = 0]] = [
-        await database(),
-        await serviceOf({ leads: leads(3) }),
-        await workplace(body),
-        await freePorts(1),
-      ];
-      const folder = await temporaryFolder();
+      const [db, from, cwd] = [await database(), await serviceOf({ leads: leads(3) }), await workplace(body)];
+      const [folder, [port = 0]] = [await temporaryFolder(), await freePorts(1)];
       await writeFile(join(folder, 'users'), `"owner" "${password.replaceAll('"', '""')}"\n`);
       const settings = {
         ...{ listen_addr: '127.0.0.1', listen_port: port, unix_socket_dir: '', auth_type: 'plain', auth_file: join(folder, 'users') },
@@ -173,7 +139,7 @@ inPostgres('a pipeline that writes to PostgreSQL', (database) => {
       spawnSync('chmod', ['-R', 'a+rwX', folder]);
       const pool = spawn(pgbouncer ?? '', [...as, join(folder, 'ini')], { stdio: 'ignore' });
       try {
-        const env = { ...from.env, DATABASE_URL: db.url.replace(/:\d+\//, `:${port}/`) };
+        const env = { ...from.env, DATABASE_URL: db.through(port) };
         await until(async () => (await readFile(join(folder, 'log'), 'utf8').catch(() => '')).includes('process up'));
         const other = new Client({ connectionString: env.DATABASE_URL });
         await other.connect();

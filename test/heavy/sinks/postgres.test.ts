@@ -43,16 +43,11 @@ inPostgres('a table of PostgreSQL', (database) => {
       },
     ]);
     const described = await db.query(`
-      SELECT attname AS name, format_type(atttypid, atttypmod) AS type, attnotnull AS required, col_description(attrelid, attnum) AS comment
+      SELECT attname || ' ' || format_type(atttypid, atttypmod) AS type, attnotnull, col_description(attrelid, attnum) AS comment
       FROM pg_attribute WHERE attrelid = 'crm.leads'::regclass AND attnum > 0 ORDER BY attnum`);
-    expect(described.map(({ name, type, required }) => [name, type, required])).toEqual([
-      ['lead_id', 'text', true],
-      ['lead_status', 'text', false],
-      ['age', 'bigint', false],
-      ['is_valid', 'boolean', false],
-      ['timestamp', 'timestamp with time zone', false],
-      ['yearmonthday', 'date', false],
-    ]);
+    const types = ['lead_id text', 'lead_status text', 'age bigint', 'is_valid boolean', 'timestamp timestamp with time zone'];
+    expect(described.map(({ type }) => type)).toEqual([...types, 'yearmonthday date']);
+    expect(described.map((column) => column['attnotnull'])).toEqual([true, false, false, false, false, false]);
     expect(described[2]?.['comment']).toBe('age of leads; integer, personal.');
     expect(report.sinks).toMatchObject([
       { at: 'to[0] postgres', path: `crm.leads at 127.0.0.1:${db.port}/${db.name}`, total: 3, books: { read: 3, written: 3 } },
@@ -68,19 +63,12 @@ inPostgres('a table of PostgreSQL', (database) => {
   test('that is replaced has the rows of the last run, and keeps its grants, views, indexes and comments', async () => {
     const db = await database();
     await run(await serviceOf({ leads: leads(5) }), db, body('mode: replace'));
-    await db.query(
-      'CREATE VIEW crm.sold AS SELECT * FROM crm.leads; CREATE INDEX own ON crm.leads (age); GRANT SELECT ON crm.leads TO public',
-    );
-    const before = await db.query(`SELECT 'crm.leads'::regclass::oid AS oid, relacl::text FROM pg_class WHERE oid = 'crm.leads'::regclass`);
+    await db.query('CREATE VIEW crm.sold AS TABLE crm.leads; CREATE INDEX own ON crm.leads (age); GRANT SELECT ON crm.leads TO public');
+    const identity = `SELECT oid, relacl::text FROM pg_class WHERE oid = 'crm.leads'::regclass`;
+    const before = await db.query(identity);
     const report = await run(await serviceOf({ leads: leads(3, (index) => ({ age: String(index) })) }), db, body('mode: replace'));
-    expect((await db.query('SELECT lead_id, age FROM crm.sold ORDER BY 1')).map(({ lead_id, age }) => [lead_id, age])).toEqual([
-      ['0', '0'],
-      ['1', '1'],
-      ['2', '2'],
-    ]);
-    expect(
-      await db.query(`SELECT 'crm.leads'::regclass::oid AS oid, relacl::text FROM pg_class WHERE oid = 'crm.leads'::regclass`),
-    ).toEqual(before);
+    expect(await db.query('SELECT lead_id, age FROM crm.sold ORDER BY 1')).toEqual(['0', '1', '2'].map((id) => ({ lead_id: id, age: id })));
+    expect(await db.query(identity)).toEqual(before);
     expect((await ledgerOf(db)).at(-1)).toMatchObject({ run: report.runId, inserted: '3', deleted: '5', total: '3' });
   });
 
@@ -89,13 +77,8 @@ inPostgres('a table of PostgreSQL', (database) => {
     await run(await serviceOf({ leads: leads(3) }), db, body('mode: append'));
     await db.query(`UPDATE crm.leads SET lead_status = 'ours' WHERE lead_id = '1'`);
     const report = await run(await serviceOf({ leads: leads(5) }), db, body('mode: append'));
-    expect((await rowsOf(db)).map(({ lead_id, lead_status }) => [lead_id, lead_status])).toEqual([
-      ['0', 'sold'],
-      ['1', 'ours'],
-      ['2', 'sold'],
-      ['3', 'sold'],
-      ['4', 'sold'],
-    ]);
+    const statuses = (await rowsOf(db)).map((row) => row['lead_status']);
+    expect(statuses).toEqual(['sold', 'ours', 'sold', 'sold', 'sold']);
     expect(report.sinks).toMatchObject([{ total: 5, changed: 1, books: { written: 2, unchanged: 3 } }]);
   });
 
@@ -107,9 +90,8 @@ inPostgres('a table of PostgreSQL', (database) => {
     const versions = async () =>
       new Map((await db.query('SELECT lead_id, xmin::text FROM crm.leads')).map((row) => [row['lead_id'], row['xmin']]));
     const before = await versions();
-    expect(await db.query(`SELECT reloptions FROM pg_class WHERE oid = 'crm.leads'::regclass`)).toEqual([
-      { reloptions: ['fillfactor=90'] },
-    ]);
+    const options = await db.query(`SELECT reloptions FROM pg_class WHERE oid = 'crm.leads'::regclass`);
+    expect(options).toEqual([{ reloptions: ['fillfactor=90'] }]);
     const next = [lead_(2, '30', 'a'), lead_(3, '31', 'b'), lead_(4, '30', 'b'), lead_(5, '', 'a')];
     const report = await run(await serviceOf({ leads: next }), db, text);
     expect((await rowsOf(db)).map(({ lead_id, age, lead_status }) => [lead_id, age, lead_status])).toEqual([
@@ -122,14 +104,8 @@ inPostgres('a table of PostgreSQL', (database) => {
     const after = await versions();
     expect(['1', '2', '3', '4'].map((id) => before.get(id) === after.get(id))).toEqual([true, true, false, true]);
     expect(report.sinks).toMatchObject([{ total: 5, changed: 0, books: { written: 2, unchanged: 2 } }]);
-    expect((await ledgerOf(db)).at(-1)).toMatchObject({
-      mode: 'merge',
-      inserted: '1',
-      changed: '1',
-      unchanged: '2',
-      deleted: '0',
-      total: '5',
-    });
+    const counts = { inserted: '1', changed: '1', unchanged: '2', deleted: '0', total: '5' };
+    expect((await ledgerOf(db)).at(-1)).toMatchObject({ mode: 'merge', ...counts });
   });
 
   test('is written by a program, which is told what a merge did', async () => {
