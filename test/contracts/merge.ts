@@ -1,5 +1,4 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Row } from '../../src/core/index.js';
 import { tableRuns, verifyTable } from '../../src/lake/index.js';
@@ -7,11 +6,9 @@ import { keysKey } from '../../src/lake/store-table.js';
 import { compactTable, rollbackTable } from '../../src/run/index.js';
 import type { ParquetOptions } from '../../src/sinks/index.js';
 import { isRemote } from '../../src/store/index.js';
-import { duckdb } from '../support/duckdb.js';
 import { pageOf } from '../support/pages.js';
 import { seeded } from '../support/seeded.js';
 import { column } from '../support/sinks.js';
-import { temporaryFolder } from '../support/temporary.js';
 import { type Kind, type Place, Tested } from '../support/tested-table.js';
 
 const columns = [
@@ -19,6 +16,9 @@ const columns = [
   ...[column('n', 'integer'), column('x', 'decimal'), column('flag', 'flag'), column('note')],
 ];
 const later = [...columns, column('extra')];
+
+/** What nights do that are not merged into, or not as usual. */
+const rarer = ['same', 'compact', 'rollback', 'index', 'append', 'replace', 'failed', 'column'];
 
 /** Values that are easily taken for others. */
 const values: Readonly<Record<string, readonly (string | null)[]>> = {
@@ -38,42 +38,14 @@ function isLinked({ kind, path }: Tested): boolean {
 
 /** The rows as DuckDB reads them. */
 async function seen(table: Tested): Promise<readonly unknown[]> {
-  const { files = [] } = (isLinked(table) ? await table.version() : await table.table.format.load()) ?? {};
-  const copies = await temporaryFolder();
-  const paths: string[] = [];
-  for (const [index, { name }] of files.entries()) {
-    const path = join(
-      copies,
-      String(index),
-      table.kind === 'iceberg' ? 'file' : name.replace(/^data\/[^/]+\//, '').replace(/\.stored$/, ''),
-    );
-    await mkdir(dirname(path), { recursive: true });
-    await table.objects.download(name, path);
-    paths.push(`'${path.replaceAll("'", "''")}'`);
-  }
-  if (paths.length === 0) return [];
-  const hive = `hive_partitioning = ${table.kind !== 'iceberg'}, hive_types_autocast = false`;
-  const from = `read_parquet([${paths.join()}], union_by_name = true, ${hive})`;
-  const found = await duckdb(`SELECT * FROM ${from}`);
-  return found.map(shown).sort();
+  return (await table.read()).map(shown).sort();
 }
 
-function shown(row: Record<string, unknown>): string {
-  const { day: date, at: instant } = row;
-  const day = typeof date === 'string' ? date.slice(0, 10) : null;
-  const at = typeof instant === 'string' ? Date.parse(`${instant.replace(' ', 'T').slice(0, 19)}Z`) : null;
-  const x = row['x'] === null || row['x'] === undefined ? null : Number(row['x']);
-  return JSON.stringify([
-    row['id'],
-    row['state'] ?? null,
-    day,
-    at,
-    row['n'] ?? null,
-    x,
-    row['flag'] ?? null,
-    row['note'] ?? null,
-    row['extra'] ?? null,
-  ]);
+function shown({ id, state, day, at, n, x, flag, note, extra }: Record<string, unknown>): string {
+  const date = typeof day === 'string' ? day.slice(0, 10) : null;
+  const instant = typeof at === 'string' ? Date.parse(`${at.replace(' ', 'T').slice(0, 19)}Z`) : null;
+  const decimal = typeof x === 'string' || typeof x === 'number' ? Number(x) : null;
+  return JSON.stringify([id, state ?? null, date, instant, n ?? null, decimal, flag ?? null, note ?? null, extra ?? null]);
 }
 
 /** A row of a run as a reader should see it. */
@@ -101,6 +73,10 @@ export class Nights {
     this.#random = seeded(seed);
   }
 
+  get columns() {
+    return this.hasExtra ? later : columns;
+  }
+
   draw<T>(from: readonly T[]): T {
     const found = from[Math.floor(this.#random() * from.length)];
     if (found === undefined && from.length === 0) throw new Error('nothing to draw from');
@@ -118,8 +94,7 @@ export class Nights {
   }
 
   row(id: string): Row {
-    const fields = [...columns.slice(1), ...(this.hasExtra ? later.slice(-1) : [])];
-    return { id, ...Object.fromEntries(fields.map(({ name }) => [name, this.value(name)])) };
+    return { id, ...Object.fromEntries(this.columns.slice(1).map(({ name }) => [name, this.value(name)])) };
   }
 
   /** The rows of a night, in any order: of some keys, of which some changed, and new ones. */
@@ -149,7 +124,7 @@ export class Nights {
     const same = rows.filter(isSame).length;
     for (const row of rows) if (!isSame(row)) model.set(String(row['id']), row);
     const sequence = before.size > 0 ? (await table.version()).current?.run : undefined;
-    const prepared = await table.run({ ...this.options, mode: 'merge' }, rows, undefined, this.hasExtra ? later : columns);
+    const prepared = await table.run({ ...this.options, mode: 'merge' }, rows, undefined, this.columns);
     const merged = { before: before.size, inserted, changed: rows.length - inserted - same, unchanged: same, deleted: 0 };
     expect(prepared).toMatchObject({ merged, rows: rows.length - same, unchanged: same, total: model.size });
     if (sequence !== undefined && same === rows.length && !this.hasExtra) {
@@ -162,20 +137,7 @@ export class Nights {
   async night(): Promise<void> {
     const { table, options } = this;
     const { ignore: _ignore, ...others } = options;
-    const what = this.draw([
-      'merge',
-      'merge',
-      'merge',
-      'merge',
-      'same',
-      'compact',
-      'rollback',
-      'index',
-      'append',
-      'replace',
-      'failed',
-      'column',
-    ]);
+    const what = this.draw(['merge', 'merge', 'merge', 'merge', ...rarer]);
     if (this.model.size === 0) return this.merge(Array.from({ length: 40 }, (_, id) => this.row(String(id))));
     if (what === 'merge') return this.merge(this.rows());
     if (what === 'same') return this.merge([...this.model.values()].filter(() => this.isDrawn(0.7)));
@@ -192,21 +154,20 @@ export class Nights {
     }
     if (what === 'failed') {
       const writer = await table.open({ ...options, mode: 'merge' });
-      await writer.begin(this.hasExtra ? later : columns);
+      await writer.begin(this.columns);
       await writer.write(pageOf(1, this.rows()));
       if (this.isDrawn(0.5)) await writer.prepare();
       await writer.abort();
     }
-    const of = this.hasExtra ? later : columns;
     if (what === 'append') {
       const rows = this.rows();
-      await table.run({ ...others, mode: 'append' }, rows, undefined, of);
+      await table.run({ ...others, mode: 'append' }, rows, undefined, this.columns);
       this.#earlier.unshift(new Map(this.model));
       for (const row of rows) if (!this.model.has(String(row['id']))) this.model.set(String(row['id']), row);
     }
     if (what === 'replace') {
       this.#earlier.unshift(new Map(this.model));
-      await table.run({ ...others, mode: 'replace' }, [...this.model.values()], undefined, of);
+      await table.run({ ...others, mode: 'replace' }, [...this.model.values()], undefined, this.columns);
     }
     if (what === 'rollback') await this.#goBack();
     return undefined;
@@ -226,8 +187,7 @@ export class Nights {
     this.#earlier.shift();
     this.model = new Map(last);
     // Its rows may lack the column.
-    const isWithout = !before.schema.some(({ name }) => name === 'extra');
-    if (isWithout) this.hasExtra = false;
+    if (!before.schema.some(({ name }) => name === 'extra')) this.hasExtra = false;
   }
 
   async check(): Promise<void> {

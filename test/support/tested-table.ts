@@ -106,16 +106,27 @@ export class Tested {
     return (await tableAt(this.path, this.stores)).version();
   }
 
-  /** The rows that readers of the current version see, as DuckDB reads its files. */
+  /** The identifiers that readers of the current version see. */
   async rows(): Promise<readonly string[]> {
+    return (await this.read()).map(({ id }) => String(id)).sort();
+  }
+
+  /** The rows of the current version as DuckDB reads its files. */
+  async read(): Promise<readonly Record<string, unknown>[]> {
     const isLinked = this.kind === 'plain' && !isRemote(this.path);
     const { files = [] } = (isLinked ? await this.version() : await this.table.format.load()) ?? {};
     const copies = await temporaryFolder();
-    const paths = files.map((_, index) => join(copies, `${index}.parquet`));
-    for (const [index, { name }] of files.entries()) await this.objects.download(name, paths[index] ?? '');
+    const paths: string[] = [];
+    for (const [index, { name }] of files.entries()) {
+      const folders = this.kind === 'iceberg' ? 'file' : name.replace(/^data\/[^/]+\//, '').replace(/\.stored$/, '');
+      const path = join(copies, String(index), folders);
+      await mkdir(dirname(path), { recursive: true });
+      await this.objects.download(name, path);
+      paths.push(`'${path.replaceAll("'", "''")}'`);
+    }
     if (paths.length === 0) return [];
-    const found = await duckdb(`SELECT id FROM read_parquet([${paths.map((path) => `'${path}'`).join()}])`);
-    return found.map(({ id }) => String(id)).sort();
+    const hive = `hive_partitioning = ${this.kind !== 'iceberg'}, hive_types_autocast = false`;
+    return duckdb(`SELECT * FROM read_parquet([${paths.join()}], union_by_name = true, ${hive})`);
   }
 
   async check(): Promise<void> {
