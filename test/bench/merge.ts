@@ -36,9 +36,8 @@ const { leads } = generate({ leads: rows + few, bridges: 200, seed: 1 });
 /** Leads of two years in the order of their days; those that one night lacks are the new ones of the other. */
 async function night(parity: 0 | 1) {
   const gone = new Set(Array.from({ length: few }, (_, n) => from + Math.floor((n * (rows - from)) / few)));
-  const indices = Array.from({ length: rows + few }, (_, index) => index).filter((index) =>
-    parity === 0 ? index < rows : !gone.has(index),
-  );
+  const isListed = (index: number) => (parity === 0 ? index < rows : !gone.has(index));
+  const indices = [...Array(rows + few).keys()].filter(isListed);
   const row = (place: number) => {
     const index = indices[place] ?? 0;
     const day = new Date(Date.UTC(2024, 0, 1) + Math.min(730, Math.floor((index * 731) / rows)) * 86_400_000).toISOString();
@@ -47,13 +46,12 @@ async function night(parity: 0 | 1) {
   };
   const pages = opened(await rendered(`merge-${values.gone}-${parity}-${rows}`, { count: indices.length, row }));
   const ids = new Map<string, number>();
-  for (let first = 0; first < rows; first += 500)
-    for (const [at, [, id = '']] of [
-      ...pages(first, 500)
-        .toString('latin1')
-        .matchAll(/"lead_id":"([^"]*)"/g),
-    ].entries())
-      ids.set(id, first + at);
+  for (let first = 0; first < rows; first += 500) {
+    const found = pages(first, 500)
+      .toString('latin1')
+      .matchAll(/"lead_id":"([^"]*)"/g);
+    for (const [at, [, id = '']] of [...found].entries()) ids.set(id, first + at);
+  }
   return { pages, one: (id: string) => pages(ids.get(id) ?? rows, 1) };
 }
 
@@ -69,7 +67,7 @@ const server = createServer((request, response) => {
   return response.writeHead(id !== undefined && body.length === 2 ? 404 : 200, { 'content-type': 'application/json' }).end(body);
 }).listen(0, '127.0.0.1');
 await once(server, 'listening');
-const { port } = server.address() as AddressInfo;
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const workshop = await openWorkshop();
 
 interface Night extends Usage {
@@ -87,13 +85,9 @@ async function filesIn(folder: string): Promise<ReadonlyMap<string, number>> {
 async function run(folder: string): Promise<Night> {
   const [usage, report, runs] = [join(folder, 'usage.json'), join(folder, 'report.json'), join(folder, '.out.runs')];
   const before = await filesIn(runs);
-  await output(
-    ['--import', pathToFileURL(workshop.meter).href, resolve('dist/cli/main.cjs'), 'run', 'pipeline.yaml', '--quiet', '--report', report],
-    {
-      cwd: folder,
-      env: { ...process.env, BENCH_KEY: key, LEADSTREAM_BENCH_USAGE: usage },
-    },
-  );
+  const command = [resolve('dist/cli/main.cjs'), 'run', 'pipeline.yaml', '--quiet', '--report', report];
+  const env = { ...process.env, BENCH_KEY: key, LEADSTREAM_BENCH_USAGE: usage };
+  await output(['--import', pathToFileURL(workshop.meter).href, ...command], { cwd: folder, env });
   // The files of a plain table have other names for readers, outside of these folders.
   const own = /\.out\.runs\/(?:data|_leadstream)\//;
   const fresh = [...(await filesIn(runs))].filter(([file]) => !before.has(file) && own.test(file));
@@ -110,13 +104,7 @@ try {
   for (const mode of kinds) {
     await mkdir(folderOf(mode));
     const parquet = { path: 'out', mode, partition_by: ['month'], ...(mode === 'merge' && { on_missing: 'delete' }) };
-    const service = {
-      base_url: `http://127.0.0.1:${port}`,
-      auth: { rest_api_key: '${BENCH_KEY}' },
-      limit: 500,
-      concurrency: 4,
-      end_wait: '1ms',
-    };
+    const service = { base_url: url, auth: { rest_api_key: '${BENCH_KEY}' }, limit: 500, concurrency: 4, end_wait: '1ms' };
     const pipeline = { name: 'bench', service, from: 'leads', steps: [{ derive: { month: 'month(yearmonthday)' } }], to: [{ parquet }] };
     await writeFile(join(folderOf(mode), 'pipeline.yaml'), JSON.stringify(pipeline));
     await run(folderOf(mode));
@@ -131,17 +119,15 @@ try {
     `${rows} rows, gone: ${values.gone}\n\n| night | CPU s | of replace | peak MB | data MB | of replace | index MB | merged |\n${'| --- '.repeat(8)}|`,
   );
   for (const [kind, nights] of Object.entries(measured)) {
-    const cpu = median(nights, (each) => each.cpuSeconds);
-    const bytes = median(nights, (each) => each.written);
-    const of = [cpu / median(measured.replace, (each) => each.cpuSeconds), bytes / median(measured.replace, (each) => each.written)];
+    const cpu = (of: readonly Night[]) => median(of, (each) => each.cpuSeconds);
+    const megabytes = (of: readonly Night[]) => median(of, (each) => each.written) / 1e6;
     const cells = [
-      cpu.toFixed(1),
-      of[0]?.toFixed(2),
+      ...[kind, cpu(nights).toFixed(1), (cpu(nights) / cpu(measured.replace)).toFixed(2)],
       Math.round(median(nights, (each) => each.peakRss) / 2 ** 20),
-      (bytes / 1e6).toFixed(1),
+      ...[megabytes(nights).toFixed(1), (megabytes(nights) / megabytes(measured.replace)).toFixed(3)],
+      ...[(median(nights, (each) => each.index) / 1e6).toFixed(1), JSON.stringify(nights[0]?.merged ?? '')],
     ];
-    const rest = [of[1]?.toFixed(3), (median(nights, (each) => each.index) / 1e6).toFixed(1), JSON.stringify(nights[0]?.merged ?? '')];
-    console.log(`| ${[kind, ...cells, ...rest].join(' | ')} |`);
+    console.log(`| ${cells.join(' | ')} |`);
   }
 } finally {
   await workshop.close();
