@@ -47,12 +47,9 @@ describe('a pipeline file with a table of PostgreSQL', () => {
   });
 
   test('is refused for a table that another pipeline of the file writes', async () => {
-    const text = ['one', 'two']
-      .map((name) => pipelineText(`from: leads\nto:\n${sink()}`).replace('name: test', `name: ${name}`))
-      .join('\n---\n');
-    await expect(loadPipelines({ text, file: 'p.yaml' }, { env })).rejects.toMatchObject({
-      message: expect.stringContaining("is an output of the pipeline 'one'"),
-    });
+    const one = pipelineText(`from: leads\nto:\n${sink()}`);
+    const text = `${one}\n---\n${one.replace('name: test', 'name: other')}`;
+    await expect(loadPipelines({ text, file: 'p.yaml' }, { env })).rejects.toThrow("is an output of the pipeline 'test'");
   });
 
   test('is tested without its database', async () => {
