@@ -64,7 +64,7 @@ export abstract class CellFormat implements TextFormat {
 }
 
 /** Bytes that are written to a file at a time: each write costs as much as formatting some hundred rows. */
-const leastWrite = 1 << 17;
+export const leastWrite = 1 << 17;
 
 /** A file, or a stream that only takes text. */
 export type TextTarget = Pick<OutputFile, 'append'> & Partial<OutputFile>;

@@ -1,5 +1,5 @@
 import type { OutputColumn, Value } from '../../core/index.js';
-import { attempt, ScratchFile } from '../../store/index.js';
+import { attempt, type Extent, type ScratchFile } from '../../store/index.js';
 import { pieceOf, plainBytes, type Utf8Vector } from '../../vector/index.js';
 import { CellFormat } from '../text.js';
 
@@ -33,29 +33,32 @@ export function escaped(text: string): string {
   return text.replaceAll(/[\\\n\r\t]/g, (character) => escapes[character] ?? character);
 }
 
-/** Rows of a run, on this machine, for as many transactions as their commit takes. */
+/** Rows of a run, or keys, in a private file of this machine, for as many transactions as their commit takes. */
 export class CopyFile {
   rows = 0;
   bytes = 0;
+  readonly #extents: Extent[] = [];
 
-  private constructor(private readonly file: ScratchFile) {}
-
-  static async open(folder: string): Promise<CopyFile> {
-    return new CopyFile(await attempt('E_SINK_PATH', `cannot write in ${folder}`, () => ScratchFile.open(folder)));
-  }
+  constructor(private readonly file: ScratchFile) {}
 
   async append(text: Uint8Array, rows: number): Promise<void> {
-    await attempt('E_SINK_WRITE', 'cannot keep the rows of this run on this machine', () => this.file.append(text));
+    const failing = 'cannot keep the rows of this run on this machine';
+    this.#extents.push(await attempt('E_SINK_WRITE', failing, () => this.file.append(text)));
     this.bytes += text.length;
     this.rows += rows;
   }
 
-  *chunks(): Iterable<Uint8Array> {
-    const most = 1 << 18;
-    for (let at = 0; at < this.bytes; at += most) yield* this.file.readAll([{ at, length: Math.min(most, this.bytes - at) }]);
+  async appendLines(lines: readonly string[]): Promise<void> {
+    await this.append(Buffer.from(lines.join('')), lines.length);
   }
 
-  close(): Promise<void> {
-    return this.file.close();
+  /** Adds those of another one of the same file. */
+  include(other: CopyFile): void {
+    this.#extents.push(...other.#extents);
+    this.rows += other.rows;
+  }
+
+  *chunks(): Iterable<Uint8Array> {
+    for (const extent of this.#extents) yield* this.file.readAll([extent]);
   }
 }

@@ -1,18 +1,20 @@
 import type { z } from 'zod';
-import { defined, type MergeCounts, SinkError } from '../../core/index.js';
+import { defined, SinkError } from '../../core/index.js';
 import { scratchFolder } from '../../engine/index.js';
 import type { RunFacts } from '../../lake/index.js';
+import { attempt, ScratchFile } from '../../store/index.js';
 import { openInCode } from '../alone.js';
 import { checkKeyed } from '../keyed.js';
 import { checkColumns } from '../options.js';
 import { builtInSink, PhasedWriter, type SinkContext, type SinkDefinition, type SinkWriter } from '../sink.js';
+import { leastWrite } from '../text.js';
 import { addressOf } from './address.js';
-import { transaction } from './connection.js';
+import { type Session, transaction } from './connection.js';
 import { CopyFile, CopyFormat } from './copy-file.js';
 import { ledgerRuns, publishedBy } from './ledger.js';
 import { databasePlace, postgresConfig, type PostgresConfig } from './options.js';
 import { fit, inspect } from './table.js';
-import { commitChanges, countChanges, type Writing } from './write.js';
+import { commitChanges, countChanges } from './write.js';
 
 /** The options of `postgres`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type PostgresOptions = z.input<ReturnType<typeof postgresConfig>>;
@@ -60,32 +62,31 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
   },
   async open(options, context) {
     const { at, planned, scratch = scratchFolder() } = context;
-    const { last, oid } = await transaction(options, context, 'look', async (session) => {
-      const found = await inspect(session, options, at);
+    const found = await transaction(options, context, 'look', async (session) => {
+      const state = await inspect(session, options, at);
       // What does not fit is known before the first request, but for fields that the service sends undeclared.
-      if (planned) await fit(session, found, options, context, planned);
-      return found;
+      if (planned) await fit(session, state, options, context, planned);
+      return state;
     });
-    const [file, gone, unread] = [await CopyFile.open(scratch), await CopyFile.open(scratch), await CopyFile.open(scratch)];
-    const close = async () => void (await Promise.all([file.close(), gone.close(), unread.close()]));
+    const scratchFile = await attempt('E_SINK_PATH', `cannot write in ${scratch}`, () => ScratchFile.open(scratch));
+    const file = new CopyFile(scratchFile);
+    const keys = { gone: new CopyFile(scratchFile), unread: new CopyFile(scratchFile) };
     return new PhasedWriter(at, {
-      earlier: last && publishedBy(last),
+      earlier: found.last && publishedBy(found.last),
       async begin(arriving) {
-        const { fitted, take } = await transaction(options, context, 'look', async (session) =>
-          // Whoever wrote since then is noticed at the commit.
-          fit(session, { ...(await inspect(session, options, at)), last, oid }, options, context, arriving),
-        );
-        const writing: Writing = { ...fitted, file, gone, unread };
+        // Whoever wrote since then is noticed at the commit.
+        const work = async (session: Session) => fit(session, found, options, context, arriving);
+        const fitted = await transaction(options, context, 'look', work);
+        const writing = { ...fitted, file, keys };
         const format = new CopyFormat(fitted.columns);
         return {
           async write(page) {
-            const batch = take(page);
-            await file.append(format.rows(batch), batch.rows);
+            const batch = fitted.take(page);
+            await file.append(format.rows(batch, leastWrite), batch.rows);
           },
           async prepare() {
-            const counted = await countChanges(writing);
-            const { marked: _, ...counts } = counted;
-            const merged: MergeCounts = options.on_missing === 'mark' ? counted : counts;
+            await file.append(format.tail(), 0);
+            const counts = await countChanges(writing);
             let facts: RunFacts | undefined;
             return {
               rows: file.rows - counts.unchanged,
@@ -94,23 +95,23 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
               unchanged: counts.unchanged,
               // Of a merge, these are written.
               changed: options.mode === 'append' ? counts.changed : 0,
-              ...defined({ path: databasePlace(options), merged: options.mode === 'merge' ? merged : undefined }),
+              ...defined({ path: databasePlace(options), merged: options.mode === 'merge' ? counts : undefined }),
               actions: (given) => {
                 facts = given;
                 return Promise.resolve([]);
               },
               async commit() {
                 if (facts === undefined) throw new Error('a commit needs the facts of its run');
-                await commitChanges(writing, counted, facts);
+                await commitChanges(writing, counts, facts);
               },
-              cleanup: close,
+              cleanup: () => scratchFile.close(),
             };
           },
         };
       },
       async abort(underWay) {
         await underWay;
-        await close();
+        await scratchFile.close();
       },
     });
   },

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { byName, mergeWords, type MergeCounts, schema } from '../../core/index.js';
 import { manifestShape, type Published } from '../../lake/index.js';
@@ -8,17 +7,26 @@ import type { Target } from './sql.js';
 const countNames = ['before', ...mergeWords] as const;
 const texts = ['run', 'pipeline', 'mode'] as const;
 
-const row = schema((z) => {
-  const { schema: columns, undeclared, reads, partial, fingerprint, service, account, collection } = manifestShape().shape;
-  // Whether runs wrote all rows of the table, and whether it may have rows that they marked.
-  const flags = byName(['own', 'marks'] as const, () => z.boolean());
-  return z.object({
+const row = schema((z) =>
+  z.object({
     ...byName(texts, () => z.string()),
     committed_at: z.date().transform((date) => date.toISOString()),
     ...byName([...countNames, 'total'] as const, () => z.coerce.number()),
-    facts: z.object({ columns, undeclared, reads, partial, fingerprint, service, account, collection, ...flags }),
-  });
-});
+    facts: manifestShape()
+      .pick({
+        schema: true,
+        undeclared: true,
+        reads: true,
+        partial: true,
+        fingerprint: true,
+        service: true,
+        account: true,
+        collection: true,
+      })
+      // Whether runs wrote all rows of the table, and whether it may have rows that they marked.
+      .extend({ own: z.boolean(), marks: z.boolean() }),
+  }),
+);
 
 /** A run that committed. */
 export type Recorded = z.output<ReturnType<typeof row>>;
@@ -31,8 +39,8 @@ export function ledgerSql({ ledger }: Target): string {
   const named = ['table_name', ...texts].map((name) => `${name} text NOT NULL`);
   const counts = countNames.map((name) => `${name} bigint NOT NULL`);
   const total = 'total bigint GENERATED ALWAYS AS (before + inserted - deleted) STORED';
-  const others = ['committed_at timestamptz NOT NULL DEFAULT now()', 'facts json NOT NULL', 'UNIQUE (table_name, run)'];
-  return `CREATE TABLE IF NOT EXISTS ${ledger} (${[number, ...named, ...counts, total, ...others].join(', ')})`;
+  const others = 'committed_at timestamptz NOT NULL DEFAULT now(), facts json NOT NULL, UNIQUE (table_name, run)';
+  return `CREATE TABLE IF NOT EXISTS ${ledger} (${[number, ...named, ...counts, total, others].join(', ')})`;
 }
 
 /** @returns The runs of a table, the newest first. */
@@ -42,22 +50,13 @@ export async function ledgerRuns(session: Session, { ledger, table }: Target, mo
   return rows.map((each) => row().parse(each));
 }
 
-/** Waits until no other run changes the table. A statement of its own: what follows sees what the others committed. */
-export async function lockTable(session: Session, { schema: namespace, table }: Target): Promise<void> {
-  const digest = createHash('sha256')
-    .update(JSON.stringify(['leadstream', namespace, table]))
-    .digest();
-  await session.query('SELECT pg_advisory_xact_lock($1)', [digest.readBigInt64BE()]);
-}
-
 export async function recordRun(session: Session, { ledger, table }: Target, run: NewRun): Promise<void> {
-  const names = [...texts, ...countNames];
-  const values = [table, ...names.map((name) => run[name] ?? 0), JSON.stringify(run.facts)];
-  const places = values.map((_, index) => `$${index + 1}`).join(', ');
-  await session.query(`INSERT INTO ${ledger} (table_name, ${names.join(', ')}, facts) VALUES (${places})`, values);
+  const names = ['table_name', ...texts, ...countNames, 'facts'].join(', ');
+  const sql = `INSERT INTO ${ledger} (${names}) SELECT ${names} FROM json_populate_record(NULL::${ledger}, $1)`;
+  await session.query(sql, [JSON.stringify({ table_name: table, marked: 0, ...run })]);
 }
 
 export function publishedBy({ run: runId, total: rows, facts }: Recorded): Published {
-  const { columns, undeclared, reads, partial = false } = facts;
+  const { schema: columns, undeclared, reads, partial = false } = facts;
   return { runId, rows, columns, undeclared, reads, partial };
 }

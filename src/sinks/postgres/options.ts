@@ -13,7 +13,7 @@ export const postgresConfig = schema((z) =>
       url: z.string().describe('Address of the database: a reference to postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full.'),
       table: z
         .string()
-        .regex(/^[^.]+(?:\.[^.]+)?$/, 'a table is named like leads or crm.leads')
+        .regex(/^[^.\0]+(?:\.[^.\0]+)?$/, 'a table is named like leads or crm.leads')
         .describe('Table to write, like crm.leads; without a schema, it is in public.'),
       mode: z
         .enum(['replace', 'append', 'merge'])

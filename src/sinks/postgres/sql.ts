@@ -29,7 +29,6 @@ export function commentSql(table: string, { name, comment = '' }: OutputColumn):
 
 /** PostgreSQL cuts longer names silently. */
 export function nameProblem(name: string): string | undefined {
-  if (name.includes('\0')) return 'the name of a column has a NUL character';
   return Buffer.byteLength(name) > 63 ? `the name ${name} has more than 63 bytes` : undefined;
 }
 
@@ -64,17 +63,16 @@ export function columnsOf({ columns, marks }: Pick<Change, 'columns' | 'marks'>)
   return [...columns, ...(marks ? [deletedAt] : [])];
 }
 
-/** The rows of the run, and the keys of rows that it deletes, in a transaction. */
+/** The rows of the run in a transaction, then the keys of rows that it deletes. */
 export const stage = 'pg_temp.leadstream_stage';
-export const goneTable = 'pg_temp.leadstream_gone';
 
-/** Makes an empty one of them, even if a session that PgBouncer shares has a table of that name. */
-export function temporarySql(name: string, columns: readonly OutputColumn[]): string {
-  return `DROP TABLE IF EXISTS ${name}; CREATE TEMPORARY TABLE ${name} (${columns.map(definitionOf).join(', ')}) ON COMMIT DROP`;
+/** Makes an empty one, even after another one, or if a session that PgBouncer shares has a table of that name. */
+export function stageSql(columns: readonly OutputColumn[]): string {
+  return `DROP TABLE IF EXISTS ${stage}; CREATE TEMPORARY TABLE ${stage} (${columns.map(definitionOf).join(', ')}) ON COMMIT DROP`;
 }
 
-export function sameKey(key: readonly string[], rows = 'stage'): string {
-  return key.map((name) => `kept.${quoted(name)} = ${rows}.${quoted(name)}`).join(' AND ');
+export function sameKey(key: readonly string[]): string {
+  return key.map((name) => `kept.${quoted(name)} = stage.${quoted(name)}`).join(' AND ');
 }
 
 /** Whether a row of the stage differs from that of the table, where a marked row has returned. @param known Without new columns. */
@@ -102,10 +100,10 @@ export function statementsOf(change: Change): Readonly<Partial<Record<'deleted' 
   return { changed: `UPDATE ${target.name} AS kept SET ${values} FROM ${stage} AS stage WHERE ${where}`, inserted };
 }
 
-/** Deletes or marks rows by their keys. */
+/** Deletes or marks the rows of keys in the stage. */
 export function deletion({ target, on_missing, key }: Change): string {
-  const where = sameKey(key, 'gone');
-  if (on_missing === 'delete') return `DELETE FROM ${target.name} AS kept USING ${goneTable} AS gone WHERE ${where}`;
+  const where = sameKey(key);
+  if (on_missing === 'delete') return `DELETE FROM ${target.name} AS kept USING ${stage} AS stage WHERE ${where}`;
   const isUnmarked = `kept.${deletedAt.name} IS NULL`;
-  return `UPDATE ${target.name} AS kept SET ${deletedAt.name} = now() FROM ${goneTable} AS gone WHERE ${where} AND ${isUnmarked}`;
+  return `UPDATE ${target.name} AS kept SET ${deletedAt.name} = now() FROM ${stage} AS stage WHERE ${where} AND ${isUnmarked}`;
 }

@@ -1,11 +1,10 @@
-import type { z } from 'zod';
 import { type Column, itemAt, schema, SinkError, type OutputColumn } from '../../core/index.js';
 import { deletedAt } from '../../lake/index.js';
 import { keyFields } from '../keyed.js';
 import { project } from '../projection.js';
 import type { SinkContext } from '../sink.js';
 import type { Session } from './connection.js';
-import { ledgerRuns, ledgerSql, type Recorded } from './ledger.js';
+import { ledgerRuns, ledgerSql } from './ledger.js';
 import type { PostgresConfig } from './options.js';
 import {
   type Change,
@@ -16,11 +15,9 @@ import {
   nameProblem,
   quoted,
   quotedList,
-  stage,
+  stageSql,
   statementsOf,
-  type Target,
   targetOf,
-  temporarySql,
 } from './sql.js';
 
 const state = schema((z) =>
@@ -38,15 +35,10 @@ const state = schema((z) =>
 );
 
 /** What a database has, as a run found it, with the last run that committed to the table. */
-export type Found = z.output<ReturnType<typeof state>> & {
-  readonly target: Target;
-  readonly hasTable: boolean;
-  readonly hasRows: boolean;
-  readonly last: Recorded | undefined;
-};
+export type Found = Awaited<ReturnType<typeof inspect>>;
 
 /** Looks at a database. @throws {SinkError} `E_SINK_CONFIG` for what no run can write to. */
-export async function inspect(session: Session, { table }: PostgresConfig, at: string): Promise<Found> {
+export async function inspect(session: Session, { table }: PostgresConfig, at: string) {
   const target = targetOf(table);
   const { rows } = await session.query(stateQuery, [target.name, target.ledger, quoted(target.schema)]);
   const found = state().parse(itemAt(rows, 0));
@@ -90,17 +82,7 @@ const stateQuery = `
     coalesce((SELECT json_agg(what) FROM consequences), '[]') AS consequences`;
 
 /** What a run does to the table that it found. */
-export interface Fitted extends Change {
-  readonly arriving: readonly Column[];
-  readonly options: PostgresConfig;
-  readonly context: SinkContext;
-  readonly found: Found;
-  /** The same without the columns that the table does not have yet. */
-  readonly known: Change;
-  /** Statements that create what is missing, and that add columns to an existing table. */
-  readonly creating: readonly string[];
-  readonly altering: readonly string[];
-}
+export type Fitted = Awaited<ReturnType<typeof fit>>;
 
 /**
  * Compares what a run writes with what the database has, and has the server check its statements, without doing them: rights, the unique
@@ -109,7 +91,6 @@ export interface Fitted extends Change {
  * @throws {SinkError} `E_SINK_CONFIG` with everything that does not fit.
  */
 export async function fit(session: Session, found: Found, options: PostgresConfig, context: SinkContext, arriving: readonly Column[]) {
-  const { at } = context;
   const { mode, on_missing } = options;
   const { target, hasTable, has_ledger, last } = found;
   // A table that is replaced needs a key only to be created with it.
@@ -131,11 +112,15 @@ export async function fit(session: Session, found: Found, options: PostgresConfi
     commentSql(target.name, column),
   ]);
   const isKnown = ({ name }: OutputColumn) => added.every((column) => column.name !== name);
-  const known = { ...change, columns: columns.filter(isKnown), marks: marks && isKnown(deletedAt) };
-  const fitted: Fitted = { ...change, arriving, options, context, found, known, creating, altering };
-  refuseForeign(fitted, found.hasRows);
-  refuseConsequences(fitted, found);
-  refuse(at, [
+  // Without the columns that the table does not have yet.
+  const known: Change = { ...change, columns: columns.filter(isKnown), marks: marks && isKnown(deletedAt) };
+  const isForeign = found.hasRows && !last?.facts.own && !options.adopt;
+  const consequences = mode === 'replace' || on_missing === 'delete' ? found.consequences : [];
+  refuse(context.at, [
+    (mode === 'replace' || on_missing !== 'keep') &&
+      isForeign &&
+      `${target.name} has rows that no run wrote, and they would be deleted or marked; set adopt: true if that is right`,
+    ...consequences.map((what) => `deleting rows of ${target.name} would set off ${what}`),
     creating.length > 0 && !options.create && `a table is missing; set create: true, or run ${creating.join('; ')}`,
     ...written.map(({ name }) => nameProblem(name)),
     ...written.map(({ name, type }) => {
@@ -154,22 +139,9 @@ export async function fit(session: Session, found: Found, options: PostgresConfi
     ...(on_missing === 'delete' ? [`DELETE FROM ${target.name}`] : []),
     ...(has_ledger ? [`INSERT INTO ${target.ledger} (table_name) VALUES ('')`] : []),
   ];
-  await session.query(temporarySql(stage, columns));
+  await session.query(stageSql(columns));
   for (const sql of hasTable ? checked : []) await session.query(`EXPLAIN ${sql}`);
-  return { fitted, take };
-}
-
-/** @throws {SinkError} `E_SINK_CONFIG` if a delete would do more. */
-function refuseConsequences({ target, mode, on_missing, context }: Fitted, { consequences }: Found): void {
-  const deletes = mode === 'replace' || on_missing === 'delete';
-  refuse(context.at, deletes ? consequences.map((what) => `deleting rows of ${target.name} would set off ${what}`) : []);
-}
-
-/** @throws {SinkError} `E_SINK_CONFIG` if a run would delete rows of others, or mark them. */
-export function refuseForeign({ target, mode, on_missing, found, options, context }: Fitted, hasRows: boolean): void {
-  const deletes = mode === 'replace' || on_missing !== 'keep';
-  if (!deletes || !hasRows || found.last?.facts.own || options.adopt) return;
-  refuse(context.at, [`${target.name} has rows that no run wrote, and they would be deleted or marked; set adopt: true if that is right`]);
+  return { ...change, take, arriving, options, context, found, known, creating, altering };
 }
 
 function refuse(at: string, faults: readonly (string | false | undefined)[]): void {
