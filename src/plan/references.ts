@@ -34,8 +34,7 @@ export class References {
       const found = this.#isSecret(path) && referenceIn(text);
       if (!found) continue;
       this.#credentials.add(`${found.kind} ${found.kind === 'file' ? resolve(from.baseDir, found.name) : found.name}`);
-      const isKey = path[0] !== 'service' || privacyAt(path.slice(2)) === 'secret';
-      if (!isKey) continue;
+      if (path[0] === 'service' && privacyAt(path.slice(2)) !== 'secret') continue;
       const value = (found.kind === 'file' ? from.read(found.name) : from.env[found.name]) ?? '';
       values.push(value);
       parts.push(...(this.#optionAt(path)?.parts?.(value) ?? []));

@@ -1,7 +1,7 @@
 import { isOnceOf, schema, shareIn, type Column, SinkError, zod } from '../core/index.js';
 import { deletedAt } from '../lake/index.js';
 import { distinct } from '../options/index.js';
-import { requireArriving } from './options.js';
+import { columns, requireArriving } from './options.js';
 import type { SinkContext, SinkPlan } from './sink.js';
 
 const names = schema((z) => distinct(z.array(z.string().min(1))).readonly());
@@ -9,10 +9,7 @@ const share = schema((z) => z.string().regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, 'a 
 
 /** The options of sinks whose rows go by a key. @param cost What the key costs, for its description. */
 export const keyedOptions = (cost: string) => ({
-  key: distinct(zod().array(zod().string().min(1)).min(1))
-    .readonly()
-    .optional()
-    .describe(`Columns that identify a row, for append and merge: ${cost}. Default: the collection's key.`),
+  key: columns().describe(`Columns that identify a row, for append and merge: ${cost}. Default: the collection's key.`),
   ignore: names()
     .optional()
     .describe('Columns that merge does not compare: rows that differ in these alone stay as they are; others get their new values, too.'),
@@ -80,14 +77,14 @@ export function checkKeyed(options: KeyedConfig, arriving: readonly Column[], pl
  *
  * @throws {SinkError} `E_SINK_KEY` if one does not reach the sink. A table that is replaced may do without: then there are none.
  */
-export function keyFields(columns: readonly Column[], options: KeyedConfig, context: SinkContext): readonly string[] {
+export function keyFields(arriving: readonly Column[], options: KeyedConfig, context: SinkContext): readonly string[] {
   const { at, key, presence } = context;
   const sources = options.on_missing === 'keep' ? undefined : presence?.key;
   const wanted = options.key?.length ?? key.length;
   const fields =
     (sources ? undefined : options.key) ??
-    (sources ?? key).flatMap((source) => columns.find((column) => isOnceOf(source, column))?.name ?? []);
-  const written = columns.filter(({ name }) => options.columns?.includes(name) ?? true).map(({ name }) => name);
+    (sources ?? key).flatMap((source) => arriving.find((column) => isOnceOf(source, column))?.name ?? []);
+  const written = arriving.filter(({ name }) => options.columns?.includes(name) ?? true).map(({ name }) => name);
   if (fields.length > 0 && fields.length >= wanted && fields.every((field) => written.includes(field))) return fields;
   if (options.mode === 'replace') return [];
   throw new SinkError('E_SINK_KEY', `${at}: ${options.mode} needs columns that identify a row; name them under key`);

@@ -97,13 +97,6 @@ export interface OutputPlace {
   readonly names: PathNames;
 }
 
-/** An option that holds a secret: a file may only refer to it, and it is never shown. */
-export interface SecretOption {
-  readonly path: readonly string[];
-  /** Returns the parts of its value that are secret by themselves, like the password in a URL. */
-  parts?(value: string): readonly string[];
-}
-
 /** The runs that committed to a table of a database, the newest first, with how many rows each left, and how many there are. */
 export interface Ledger {
   readonly runs: readonly (MergeCounts & Readonly<Record<'run' | 'mode' | 'committed_at', string>> & { readonly total: number })[];
@@ -130,7 +123,8 @@ export interface SinkDefinition<N extends string = string, C = unknown> extends 
   adds?(config: C): boolean;
   /** Returns whether an output on this machine commits by itself, as all others do. */
   alone?(config: C): boolean;
-  readonly secrets?: readonly SecretOption[];
+  /** Options that hold secrets: a file may only refer to them, and they are never shown. `parts` finds others in them, like passwords. */
+  readonly secrets?: readonly { readonly path: readonly string[]; parts?(value: string): readonly string[] }[];
   /** Returns how to reach the catalog that chooses the table's place. */
   catalog?(config: C): CatalogOptions | undefined;
   /** Returns the columns that are in folder names instead of files. */

@@ -44,8 +44,7 @@ export const doctor = command(
       // As a run does before it reads, which refuses what it cannot write.
       const writer = await definition.open(config, standaloneSink(place, { planned: plan.columns(), key: plan.collection.key }));
       await writer.abort();
-      const { earlier } = writer;
-      const state = earlier ? `run ${earlier.runId} left ${amountOf(earlier.rows, 'row')}` : 'no run has written it';
+      const state = writer.earlier ? `run ${writer.earlier.runId} left ${amountOf(writer.earlier.rows, 'row')}` : 'no run has written it';
       console.log('info', `${place}: can be written; ${state}`);
     }
     if (found.ready) return 0;

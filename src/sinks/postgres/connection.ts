@@ -3,25 +3,9 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type * as PG from 'pg';
 import type * as Copy from 'pg-copy-streams';
-import {
-  byName,
-  createRedactor,
-  itemAt,
-  LeadstreamError,
-  missingPackage,
-  nodeRequire,
-  onAbort,
-  reasonOf,
-  SinkError,
-  stoppedBy,
-} from '../../core/index.js';
+import { byName, createRedactor, itemAt, LeadstreamError, nodeRequire, onAbort, reasonOf, SinkError, stoppedBy } from '../../core/index.js';
 import type { SinkContext } from '../sink.js';
 import { type Address, addressOf, addressProblem } from './address.js';
-
-export function missingDriver(): string | undefined {
-  const missing = ['pg', 'pg-copy-streams'].map((name) => missingPackage(name, 'postgres', 'pg pg-copy-streams'));
-  return missing.find((message) => message !== undefined);
-}
 
 /** What a transaction sets for itself: through PgBouncer, a session belongs to nobody. */
 const settings = [
@@ -36,8 +20,7 @@ const settings = [
 ].join('; ');
 
 /** What a transaction is for. A `look` changes nothing, whatever it does. */
-const levels = { look: 'REPEATABLE READ', change: 'READ COMMITTED' } as const;
-type Kind = keyof typeof levels;
+type Kind = 'look' | 'change';
 
 /** Before the second attempt at a change and those after it. */
 const waitsMs = [100, 1_000, 5_000];
@@ -71,12 +54,7 @@ export async function transaction<T>(
   }
 }
 
-async function attempted<T>(
-  address: Address,
-  signal: AbortSignal | undefined,
-  kind: Kind,
-  work: (session: Session) => Promise<T>,
-): Promise<T> {
+async function attempted<T>(address: Address, signal: AbortSignal | undefined, kind: Kind, work: (session: Session) => Promise<T>) {
   const { Client } = nodeRequire()('pg') as typeof PG;
   const client = new Client({ ...address, connectionTimeoutMillis: 15_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000 });
   const session = new Session(client);
@@ -88,7 +66,7 @@ async function attempted<T>(
   try {
     signal?.throwIfAborted();
     await failing(client.connect());
-    await session.query(`BEGIN ISOLATION LEVEL ${levels[kind]}; ${settings}`);
+    await session.query(`BEGIN ISOLATION LEVEL ${kind === 'look' ? 'REPEATABLE READ' : 'READ COMMITTED'}; ${settings}`);
     const result = await work(session);
     signal?.throwIfAborted();
     left?.();

@@ -9,7 +9,7 @@ import { checkColumns } from '../options.js';
 import { builtInSink, PhasedWriter, type SinkContext, type SinkDefinition, type SinkWriter } from '../sink.js';
 import { leastWrite } from '../text.js';
 import { addressOf } from './address.js';
-import { type Session, transaction } from './connection.js';
+import { transaction } from './connection.js';
 import { CopyFile, CopyFormat } from './copy-file.js';
 import { ledgerRuns, publishedBy } from './ledger.js';
 import { databasePlace, postgresConfig, type PostgresConfig } from './options.js';
@@ -75,8 +75,7 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
       earlier: found.last && publishedBy(found.last),
       async begin(arriving) {
         // Whoever wrote since then is noticed at the commit.
-        const work = async (session: Session) => fit(session, found, options, context, arriving);
-        const fitted = await transaction(options, context, 'look', work);
+        const fitted = await transaction(options, context, 'look', async (session) => fit(session, found, options, context, arriving));
         const writing = { ...fitted, file, keys };
         const format = new CopyFormat(fitted.columns);
         return {
@@ -109,10 +108,7 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
           },
         };
       },
-      async abort(underWay) {
-        await underWay;
-        await scratchFile.close();
-      },
+      abort: async (underWay) => underWay.then(() => scratchFile.close()),
     });
   },
 });

@@ -1,10 +1,9 @@
 import type { z } from 'zod';
-import { schema } from '../../core/index.js';
+import { missingPackage, schema } from '../../core/index.js';
 import { keyedOptions, refuseUnkeyed } from '../keyed.js';
 import { columns, naming, onError, types } from '../options.js';
 import { addressOf, addressProblem } from './address.js';
-import { missingDriver } from './connection.js';
-import { ledgerName, nameProblem, targetOf } from './sql.js';
+import { ledgerName, targetOf } from './sql.js';
 
 /** The options of a table of PostgreSQL. */
 export const postgresConfig = schema((z) =>
@@ -39,7 +38,6 @@ export const postgresConfig = schema((z) =>
       const isKnown = !url.startsWith('${');
       refuse('url', isKnown && !addressOf(url) ? addressProblem : missingDriver());
       refuseUnkeyed(options, refuse);
-      for (const name of table.split('.')) refuse('table', nameProblem(name));
       if (targetOf(table).table === ledgerName) refuse('table', `${ledgerName} is the table of runs; choose another name`);
     }),
 );
@@ -50,4 +48,9 @@ export type PostgresConfig = z.output<ReturnType<typeof postgresConfig>>;
 export function databasePlace({ url, table }: Pick<PostgresConfig, 'url' | 'table'>): string | undefined {
   const [address, names] = [addressOf(url), targetOf(table)];
   return address && `${names.schema}.${names.table} at ${address.host}:${address.port}/${address.database}`;
+}
+
+function missingDriver(): string | undefined {
+  const missing = ['pg', 'pg-copy-streams'].map((name) => missingPackage(name, 'postgres', 'pg pg-copy-streams'));
+  return missing.find((message) => message !== undefined);
 }

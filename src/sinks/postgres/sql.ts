@@ -14,22 +14,12 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-export function quotedList(names: readonly string[], prefix = ''): string {
-  return names.map((name) => prefix + quoted(name)).join(', ');
+export function quotedList(names: readonly string[]): string {
+  return names.map(quoted).join(', ');
 }
 
 export function definitionOf({ name, type }: OutputColumn): string {
   return `${quoted(name)} ${columnTypes[type]}`;
-}
-
-export function commentSql(table: string, { name, comment = '' }: OutputColumn): string {
-  const text = comment.replaceAll('\0', '').replaceAll('\\', '\\\\').replaceAll("'", "''");
-  return `COMMENT ON COLUMN ${table}.${quoted(name)} IS E'${text}'`;
-}
-
-/** PostgreSQL cuts longer names silently. */
-export function nameProblem(name: string): string | undefined {
-  return Buffer.byteLength(name) > 63 ? `the name ${name} has more than 63 bytes` : undefined;
 }
 
 export const ledgerName = 'leadstream_runs';

@@ -1,4 +1,4 @@
-import { type Column, itemAt, schema, SinkError, type OutputColumn } from '../../core/index.js';
+import { byName, type Column, itemAt, schema, SinkError, type OutputColumn } from '../../core/index.js';
 import { deletedAt } from '../../lake/index.js';
 import { keyFields } from '../keyed.js';
 import { project } from '../projection.js';
@@ -6,27 +6,14 @@ import type { SinkContext } from '../sink.js';
 import type { Session } from './connection.js';
 import { ledgerRuns, ledgerSql } from './ledger.js';
 import type { PostgresConfig } from './options.js';
-import {
-  type Change,
-  columnsOf,
-  columnTypes,
-  commentSql,
-  definitionOf,
-  nameProblem,
-  quoted,
-  quotedList,
-  stageSql,
-  statementsOf,
-  targetOf,
-} from './sql.js';
+import { type Change, columnsOf, columnTypes, definitionOf, quoted, quotedList, stageSql, statementsOf, targetOf } from './sql.js';
 
 const state = schema((z) =>
   z.object({
-    ...{ is_supported: z.boolean(), has_schema: z.boolean(), has_ledger: z.boolean(), is_odd_ledger: z.boolean().nullable() },
+    // `null` if there is no table of which it could be true.
+    ...byName(['is_supported', 'has_schema', 'has_ledger', 'is_plain', 'is_odd_ledger'] as const, () => z.boolean().nullable()),
     // Another one after a table was dropped and made again.
     oid: z.string().nullable(),
-    // `null` if there is no table of the name.
-    is_plain: z.boolean().nullable(),
     // `is_required`: a row that does not name it is refused.
     columns: z.array(z.object({ name: z.string(), type: z.string(), is_required: z.boolean() })),
     // What a delete would set off: foreign keys, triggers and rules.
@@ -57,16 +44,6 @@ export async function inspect(session: Session, { table }: PostgresConfig, at: s
 const stateQuery = `
   WITH RECURSIVE this AS (SELECT oid, relkind FROM pg_class WHERE oid = to_regclass($1)),
     parts AS (SELECT oid FROM this UNION SELECT inhrelid FROM pg_inherits JOIN parts ON inhparent = parts.oid),
-    consequences AS (
-      SELECT format('the foreign key %I of %s', conname, conrelid::regclass) AS what
-      FROM pg_constraint WHERE contype = 'f' AND confdeltype IN ('c', 'n', 'd') AND confrelid IN (SELECT oid FROM parts)
-      UNION ALL SELECT format('the trigger %I', tgname)
-      FROM pg_trigger WHERE tgenabled <> 'D' AND tgtype & 8 <> 0 AND tgrelid IN (SELECT oid FROM parts)
-        -- Before PostgreSQL 15, clones in partitions count as internal.
-        AND (NOT tgisinternal OR (tgparentid <> 0 AND tgconstrrelid = 0))
-      UNION ALL SELECT format('the rule %I', rulename)
-      FROM pg_rewrite WHERE ev_type = '4' AND ev_class IN (SELECT oid FROM parts)
-    ),
     columns AS (
       SELECT attname AS name, attnotnull AND NOT atthasdef AND attidentity = '' AS is_required,
         format_type(atttypid, atttypmod) ||
@@ -79,7 +56,16 @@ const stateQuery = `
     to_regnamespace($3) IS NOT NULL AS has_schema, to_regclass($2) IS NOT NULL AS has_ledger, (SELECT oid::text FROM this) AS oid,
     (SELECT relkind <> 'r' OR relhastriggers OR relhasrules FROM pg_class WHERE oid = to_regclass($2)) AS is_odd_ledger,
     coalesce((SELECT json_agg(columns) FROM columns), '[]') AS columns,
-    coalesce((SELECT json_agg(what) FROM consequences), '[]') AS consequences`;
+    ARRAY(
+      SELECT format('the foreign key %I of %s', conname, conrelid::regclass)
+      FROM pg_constraint WHERE contype = 'f' AND confdeltype IN ('c', 'n', 'd') AND confrelid IN (SELECT oid FROM parts)
+      UNION ALL SELECT format('the trigger %I', tgname)
+      FROM pg_trigger WHERE tgenabled <> 'D' AND tgtype & 8 <> 0 AND tgrelid IN (SELECT oid FROM parts)
+        -- Before PostgreSQL 15, clones in partitions count as internal.
+        AND (NOT tgisinternal OR (tgparentid <> 0 AND tgconstrrelid = 0))
+      UNION ALL SELECT format('the rule %I', rulename)
+      FROM pg_rewrite WHERE ev_type = '4' AND ev_class IN (SELECT oid FROM parts)
+    ) AS consequences`;
 
 /** What a run does to the table that it found. */
 export type Fitted = Awaited<ReturnType<typeof fit>>;
@@ -114,15 +100,15 @@ export async function fit(session: Session, found: Found, options: PostgresConfi
   const isKnown = ({ name }: OutputColumn) => added.every((column) => column.name !== name);
   // Without the columns that the table does not have yet.
   const known: Change = { ...change, columns: columns.filter(isKnown), marks: marks && isKnown(deletedAt) };
-  const isForeign = found.hasRows && !last?.facts.own && !options.adopt;
+  const isForeign = (mode === 'replace' || on_missing !== 'keep') && found.hasRows && !last?.facts.own && !options.adopt;
   const consequences = mode === 'replace' || on_missing === 'delete' ? found.consequences : [];
+  const names = [target.schema, target.table, ...written.map(({ name }) => name)];
   refuse(context.at, [
-    (mode === 'replace' || on_missing !== 'keep') &&
-      isForeign &&
-      `${target.name} has rows that no run wrote, and they would be deleted or marked; set adopt: true if that is right`,
+    isForeign && `${target.name} has rows that no run wrote, and they would be deleted or marked; set adopt: true if that is right`,
     ...consequences.map((what) => `deleting rows of ${target.name} would set off ${what}`),
     creating.length > 0 && !options.create && `a table is missing; set create: true, or run ${creating.join('; ')}`,
-    ...written.map(({ name }) => nameProblem(name)),
+    // PostgreSQL cuts longer names silently.
+    ...names.map((name) => Buffer.byteLength(name) > 63 && `the name ${name} has more than 63 bytes`),
     ...written.map(({ name, type }) => {
       const is = typeIn(name) ?? columnTypes[type];
       return is !== columnTypes[type] && `the column ${quoted(name)} has the type ${is}; it must be ${columnTypes[type]}`;
@@ -158,4 +144,9 @@ function tableSql({ target, mode, key }: Change, { has_schema }: Found, columns:
     `CREATE TABLE ${target.name} (${[...columns.map(definitionOf), ...primary].join(', ')})${room}`,
     ...columns.map((column) => commentSql(target.name, column)),
   ];
+}
+
+function commentSql(table: string, { name, comment = '' }: OutputColumn): string {
+  const text = comment.replaceAll('\0', '').replaceAll('\\', '\\\\').replaceAll("'", "''");
+  return `COMMENT ON COLUMN ${table}.${quoted(name)} IS E'${text}'`;
 }
