@@ -36,7 +36,8 @@ export const postgresConfig = schema((z) =>
       const { url, table } = options;
       // What a reference refers to may be unknown while a file is checked.
       const isKnown = !url.startsWith('${');
-      refuse('url', isKnown && !addressOf(url) ? addressProblem : missingDriver());
+      const missing = ['pg', 'pg-copy-streams'].map((name) => missingPackage(name, 'postgres', 'pg pg-copy-streams'));
+      refuse('url', isKnown && !addressOf(url) ? addressProblem : missing.find((message) => message !== undefined));
       refuseUnkeyed(options, refuse);
       if (targetOf(table).table === ledgerName) refuse('table', `${ledgerName} is the table of runs; choose another name`);
     }),
@@ -48,9 +49,4 @@ export type PostgresConfig = z.output<ReturnType<typeof postgresConfig>>;
 export function databasePlace({ url, table }: Pick<PostgresConfig, 'url' | 'table'>): string | undefined {
   const [address, names] = [addressOf(url), targetOf(table)];
   return address && `${names.schema}.${names.table} at ${address.host}:${address.port}/${address.database}`;
-}
-
-function missingDriver(): string | undefined {
-  const missing = ['pg', 'pg-copy-streams'].map((name) => missingPackage(name, 'postgres', 'pg pg-copy-streams'));
-  return missing.find((message) => message !== undefined);
 }

@@ -48,11 +48,6 @@ export interface Change {
   readonly marks: boolean;
 }
 
-/** Returns all columns of the table that a run knows. */
-export function columnsOf({ columns, marks }: Pick<Change, 'columns' | 'marks'>): readonly OutputColumn[] {
-  return [...columns, ...(marks ? [deletedAt] : [])];
-}
-
 /** The rows of the run in a transaction, then the keys of rows that it deletes. */
 export const stage = 'pg_temp.leadstream_stage';
 

@@ -6,7 +6,7 @@ import type { SinkContext } from '../sink.js';
 import type { Session } from './connection.js';
 import { ledgerRuns, ledgerSql } from './ledger.js';
 import type { PostgresConfig } from './options.js';
-import { type Change, columnsOf, columnTypes, definitionOf, quoted, quotedList, stageSql, statementsOf, targetOf } from './sql.js';
+import { type Change, columnTypes, definitionOf, quoted, quotedList, stageSql, statementsOf, targetOf } from './sql.js';
 
 const state = schema((z) =>
   z.object({
@@ -78,7 +78,7 @@ export type Fitted = Awaited<ReturnType<typeof fit>>;
  */
 export async function fit(session: Session, found: Found, options: PostgresConfig, context: SinkContext, arriving: readonly Column[]) {
   const { mode, on_missing } = options;
-  const { target, hasTable, has_ledger, last } = found;
+  const { target, hasTable, has_schema, has_ledger, last } = found;
   // A table that is replaced needs a key only to be created with it.
   const fields = mode === 'replace' && hasTable && !options.create ? [] : keyFields(arriving, options, context);
   const nul = 'has a NUL character, which PostgreSQL cannot represent';
@@ -90,8 +90,16 @@ export async function fit(session: Session, found: Found, options: PostgresConfi
   const mayReturn = mode !== 'replace' && last?.facts.marks === true && typeIn(deletedAt.name) !== undefined && !hasOther;
   const marks = on_missing === 'mark' || mayReturn;
   const change: Change = { target, mode, on_missing, columns, key: namesOf(fields), ignored: namesOf(options.ignore ?? []), marks };
-  const written = columnsOf(change);
-  const creating = [...(hasTable ? [] : tableSql(change, found, written)), ...(has_ledger ? [] : [ledgerSql(target)])];
+  const written = marks ? [...columns, deletedAt] : columns;
+  const primary = change.key.length === 0 ? [] : [`PRIMARY KEY (${quotedList(change.key)})`];
+  // Room on each page for changed rows, so that no index has to be written for them.
+  const room = mode === 'merge' ? ' WITH (fillfactor = 90)' : '';
+  const table = [
+    ...(has_schema ? [] : [`CREATE SCHEMA IF NOT EXISTS ${quoted(target.schema)}`]),
+    `CREATE TABLE ${target.name} (${[...written.map(definitionOf), ...primary].join(', ')})${room}`,
+    ...written.map((column) => commentSql(target.name, column)),
+  ];
+  const creating = [...(hasTable ? [] : table), ...(has_ledger ? [] : [ledgerSql(target)])];
   const added = written.filter(({ name }) => hasTable && typeIn(name) === undefined);
   const altering = added.flatMap((column) => [
     `ALTER TABLE ${target.name} ADD COLUMN IF NOT EXISTS ${definitionOf(column)}`,
@@ -133,17 +141,6 @@ export async function fit(session: Session, found: Found, options: PostgresConfi
 function refuse(at: string, faults: readonly (string | false | undefined)[]): void {
   const messages = faults.flatMap((fault) => (fault ? [`${at}: ${fault}`] : []));
   if (messages.length > 0) throw new SinkError('E_SINK_CONFIG', messages);
-}
-
-function tableSql({ target, mode, key }: Change, { has_schema }: Found, columns: readonly OutputColumn[]): readonly string[] {
-  const primary = key.length === 0 ? [] : [`PRIMARY KEY (${quotedList(key)})`];
-  // Room on each page for changed rows, so that no index has to be written for them.
-  const room = mode === 'merge' ? ' WITH (fillfactor = 90)' : '';
-  return [
-    ...(has_schema ? [] : [`CREATE SCHEMA IF NOT EXISTS ${quoted(target.schema)}`]),
-    `CREATE TABLE ${target.name} (${[...columns.map(definitionOf), ...primary].join(', ')})${room}`,
-    ...columns.map((column) => commentSql(target.name, column)),
-  ];
 }
 
 function commentSql(table: string, { name, comment = '' }: OutputColumn): string {

@@ -4,7 +4,7 @@ import { type Session, transaction } from './connection.js';
 import { type CopyFile, escaped } from './copy-file.js';
 import { ledgerRuns, recordRun } from './ledger.js';
 import { fit, type Fitted, type Found, inspect } from './table.js';
-import { columnsOf, deletion, difference, quotedList, sameKey, stage, stageSql, statementsOf } from './sql.js';
+import { deletion, difference, quotedList, sameKey, stage, stageSql, statementsOf } from './sql.js';
 
 /** What is written: the same for the transaction that counts and for the one that commits. */
 export interface Writing extends Fitted {
@@ -100,7 +100,7 @@ export async function commitChanges(writing: Writing, counts: MergeCounts, facts
     await session.query(creating.join('; '));
     await write(session, writing, counts);
     const own = mode === 'replace' || options.adopt || (last ? last.facts.own : !hasRows);
-    const written = columnsOf({ columns, marks: on_missing === 'mark' });
+    const written = on_missing === 'mark' ? [...columns, deletedAt] : columns;
     const known = { ...facts, undeclared: facts.undeclared ?? [], reads: facts.reads ?? {}, schema: written, own, marks };
     await recordRun(session, target, { run: runId, pipeline: facts.pipeline, mode, ...counts, facts: known });
   });
@@ -117,11 +117,8 @@ async function write(session: Session, writing: Writing, counts: MergeCounts): P
   };
   const { deleted, changed, inserted } = statementsOf(writing);
   await run('deleted', deleted);
-  if (mode === 'replace') {
-    const names = quotedList(columns.map(({ name }) => name));
-    await run('inserted', `COPY ${target.name} (${names}) FROM STDIN`, file);
-    return;
-  }
+  const names = quotedList(columns.map(({ name }) => name));
+  if (mode === 'replace') return run('inserted', `COPY ${target.name} (${names}) FROM STDIN`, file);
   await load(session, writing, columns, file);
   await run('changed', changed);
   await run('inserted', inserted);
