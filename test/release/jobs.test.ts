@@ -1,26 +1,30 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { generate, openDirectory, type DataSource } from '../../src/service/index.js';
+import { join, resolve } from 'node:path';
+import { generate } from '../../src/service/index.js';
+import { changing, type Lists } from '../support/changing.js';
 import { cli } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
+import { inPostgres } from '../support/postgres.js';
 import { service } from '../support/services.js';
 import { temporaryFolder } from '../support/temporary.js';
 
 /**
  * Everyday jobs: a pipeline file each, and beside it what has to come out, as SQL over the records of the service. The line above a query names
- * the output.
+ * the output, or is the query of a reader of the database.
  */
 const folder = 'test/jobs';
-const names = (await readdir(folder)).filter((name) => name.endsWith('.yaml')).map((name) => name.replace(/\.yaml$/, ''));
+const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).map((name) => name.replace(/\.sql$/, ''));
+const ofDatabases = names.filter((name) => name.includes('postgres'));
 
 const counts = { leads: 64, bridges: 7, links: 23, users: 9 } as const;
 const day = 86_400;
 let data: string;
-let source: DataSource;
+const nights: Record<'' | 'earlier_', Lists> = { '': {}, earlier_: {} };
 
 /** Leads of three months and of the last ten days, some with the address of an earlier one in another case. */
-function leadOf(record: Record<string, string>, index: number, others: readonly Record<string, string>[], now: number): object {
+function leadOf(record: Record<string, string>, index: number, others: readonly Record<string, string>[], now: number) {
   const recent = index >= counts.leads - 10;
   const timestamp = recent ? now - (counts.leads - 1 - index) * day - 60 : 1_767_600_000 + index * 1.5 * day;
   const twin = index % 5 === 4 ? others[index - 3]?.email?.toUpperCase() : undefined;
@@ -28,26 +32,30 @@ function leadOf(record: Record<string, string>, index: number, others: readonly 
   return { ...record, timestamp: String(timestamp), yearmonthday, ...(twin === undefined ? {} : { email: twin }) };
 }
 
+/** Those of the night before: one is gone since then, four came, and some were corrected. */
+const earlierOf = ([first, ...others]: readonly Readonly<Record<string, unknown>>[]) =>
+  [{ ...first, lead_id: 'gone' }, ...others.slice(0, -3)].map((lead, index) => (index % 7 === 3 ? { ...lead, lead_status: 'open' } : lead));
+
 beforeAll(async () => {
   data = await mkdtemp(join(tmpdir(), 'leadstream-jobs-'));
   const generated = generate({ ...counts, seed: 7 });
   const now = Math.floor(Date.now() / 1_000);
-  for (const name of ['leads', 'bridges', 'links', 'users', 'areacodes'] as const) {
-    const all = Array.from({ length: generated[name].count }, (_, row): Record<string, string> => JSON.parse(generated[name].row(row)));
-    const records = name === 'leads' ? all.map((record, index) => leadOf(record, index, all, now)) : all;
-    await writeFile(join(data, `${name}.ndjson`), records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-    const renamed =
-      name === 'leads'
-        ? 'rename ("LEAD ACCEPTED" as lead_accepted, "CONVERTED ON OFFER" as converted_on_offer, IPAddress as ip_address)'
-        : '';
-    const columns = Object.keys(all[0] ?? {}).map((field) => `'${field}': 'varchar'`);
-    const read = `read_json('${data}/${name}.ndjson', columns = {${columns.join(', ')}})`;
-    await duckdb(`create table ${name} as select row_number() over () as position, * ${renamed} from ${read}`);
+  for (const night of ['', 'earlier_'] as const) {
+    for (const name of ['leads', 'bridges', 'links', 'users', 'areacodes'] as const) {
+      const all = Array.from({ length: generated[name].count }, (_, row): Record<string, string> => JSON.parse(generated[name].row(row)));
+      const last = name === 'leads' ? all.map((record, index) => leadOf(record, index, all, now)) : all;
+      const records = name === 'leads' && night !== '' ? earlierOf(last) : last;
+      nights[night][name] = records;
+      await writeFile(join(data, `${night}${name}.ndjson`), records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+      const renamed =
+        name === 'leads'
+          ? 'rename ("LEAD ACCEPTED" as lead_accepted, "CONVERTED ON OFFER" as converted_on_offer, IPAddress as ip_address)'
+          : '';
+      const columns = Object.keys(all[0] ?? {}).map((field) => `'${field}': 'varchar'`);
+      const read = `read_json('${data}/${night}${name}.ndjson', columns = {${columns.join(', ')}})`;
+      await duckdb(`create table ${night}${name} as select row_number() over () as position, * ${renamed} from ${read}`);
+    }
   }
-});
-
-beforeAll(async () => {
-  source = await openDirectory(data);
 });
 
 afterAll(() => rm(data, { recursive: true }));
@@ -72,21 +80,50 @@ async function expectationsOf(name: string): Promise<readonly { output: string; 
     });
 }
 
-async function runIn(cwd: string, name: string) {
-  const from = await service(source);
-  const { code, stderr } = await cli(['run', join(process.cwd(), folder, `${name}.yaml`)], { cwd, env: from.env });
-  expect({ code, stderr }).toMatchObject({ code: 0 });
+/** Returns what runs a job in a folder, every night at one address. */
+async function jobIn(cwd: string, name: string, env: Readonly<Record<string, string>> = {}) {
+  const lists: Lists = {};
+  const from = await service(changing(lists));
+  const own = join(folder, `${name}.yaml`);
+  const file = resolve(existsSync(own) ? own : join('examples', `${name}.yaml`));
+  return async (night: keyof typeof nights = '') => {
+    Object.assign(lists, nights[night]);
+    const { code, stderr } = await cli(['run', file], { cwd, env: { ...from.env, ...env } });
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+  };
 }
 
-test.each(names)('the job: %s gives what DuckDB makes of the records', async (name) => {
-  const cwd = await temporaryFolder();
-  await runIn(cwd, name);
+async function check(cwd: string, name: string, pathOf = async (output: string) => output) {
   const expectations = await expectationsOf(name);
   expect(expectations).not.toEqual([]);
   for (const { output, sql } of expectations) {
     const wanted = await textsOf(sql.replaceAll("read_csv('", `read_csv('${cwd}/`));
-    const found = await textsOf(reading(join(cwd, output)));
+    const found = await textsOf(reading(join(cwd, await pathOf(output))));
     expect(found).toEqual(wanted);
     expect(found).not.toEqual([]);
   }
+}
+
+test.each(names.filter((name) => !ofDatabases.includes(name)))('the job: %s gives what DuckDB makes of the records', async (name) => {
+  const cwd = await temporaryFolder();
+  const run = await jobIn(cwd, name);
+  if (name === 'kept-up-to-date') await run('earlier_');
+  await run();
+  await check(cwd, name);
+});
+
+inPostgres('the second night of the job', (database) => {
+  test.each(ofDatabases)('%s gives what DuckDB makes of the records, to a reader who was let in after the first one', async (name) => {
+    const [db, cwd] = [await database(), await temporaryFolder()];
+    const [run, reader] = [await jobIn(cwd, name, { DATABASE_URL: db.url }), `reader_of_${db.name}`];
+    await run('earlier_');
+    await db.query(`CREATE ROLE ${reader} LOGIN; CREATE SCHEMA IF NOT EXISTS crm; GRANT USAGE ON SCHEMA crm TO ${reader}`, 'postgres');
+    await db.query(`GRANT SELECT ON ALL TABLES IN SCHEMA crm, public TO ${reader}`, 'postgres');
+    await run();
+    await check(cwd, name, async (query) => {
+      const rows = await db.query(`SELECT row_to_json(found) AS row FROM (${query}) AS found`, reader);
+      await writeFile(join(cwd, 'found.ndjson'), rows.map(({ row }) => `${JSON.stringify(row)}\n`).join(''));
+      return 'found.ndjson';
+    });
+  });
 });
