@@ -104,18 +104,14 @@ inPostgres('a table of PostgreSQL that does not fit', (database) => {
     expect(await db.query(tables)).toEqual(before);
   });
 
-  test('is not changed under schema: freeze if it lacks a column of the run', async () => {
-    const db = await database();
-    await runLeads(db, 'schema: freeze', 'lead_id');
-    await expect(runLeads(db, 'schema: freeze', 'lead_id, age')).rejects.toMatchObject({ code: 'E_GATE_SCHEMA' });
-    expect(await db.query('SELECT * FROM leads')).toEqual([{ lead_id: '0' }, { lead_id: '1' }]);
-  });
-
-  test('is not replaced as a whole by a run with a limit unless it is allowed', async () => {
+  test.each([
+    ['lacks a column of the run, under schema: freeze', 'schema: freeze', 'lead_id, age', 'E_GATE_SCHEMA'],
+    ['would be replaced as a whole by a run with a limit', 'steps: [{ limit: 1 }]', 'lead_id', 'E_GATE_PARTIAL'],
+  ])('is not changed if it %s', async (_title, head, columnsOf, code) => {
     const db = await database();
     await runLeads(db, '', 'lead_id');
-    await expect(runLeads(db, 'steps: [{ limit: 1 }]', 'lead_id')).rejects.toMatchObject({ code: 'E_GATE_PARTIAL' });
-    expect(await db.query('SELECT lead_id FROM leads')).toHaveLength(2);
+    await expect(runLeads(db, head, columnsOf)).rejects.toMatchObject({ code });
+    expect(await db.query('SELECT * FROM leads')).toEqual([{ lead_id: '0' }, { lead_id: '1' }]);
   });
 
   test('is refused without its password, which the driver took from the environment and the server repeats', async () => {
@@ -140,18 +136,13 @@ inPostgres('a table of PostgreSQL that does not fit', (database) => {
     await write(db.url, { create: true, mode: 'append' }, [1]);
     await expect(write(db.url)).rejects.toMatchObject({ code: 'E_SINK_CONFIG', message: expect.stringContaining('adopt: true') });
     expect(await idsOf(db)).toEqual(['1', 'other']);
+    await write(db.url, { adopt: true }, [1, 2]);
+    await write(db.url, {}, [2, 3]);
+    expect(await idsOf(db)).toEqual(['2', '3']);
     await db.query('DROP TABLE leads; DROP TABLE leadstream_runs');
     await write(db.url, { create: true, mode: 'append' }, [1]);
     await write(db.url, {}, [2]);
     expect(await idsOf(db)).toEqual(['2']);
-  });
-
-  test('with rows of others is replaced once they are adopted', async () => {
-    const db = await database();
-    await db.query(`${table}; INSERT INTO leads VALUES ('other', 1)`);
-    await write(db.url, { create: true, adopt: true }, [1, 2]);
-    await write(db.url, {}, [2, 3]);
-    expect(await idsOf(db)).toEqual(['2', '3']);
   });
 });
 

@@ -23,14 +23,9 @@ describe('a pipeline file with a table of PostgreSQL', () => {
     ['a URL that is no reference', `to:\n  - postgres: { url: '${env.DATABASE_URL}', table: leads }`, 'a credential must be a reference'],
     ['the URL in another place', `to:\n${sink()}\n  - csv: { path: '\${DATABASE_URL}' }`, 'holds a credential'],
     [
-      'two outputs on one table',
-      `to:\n${sink()}\n${sink(', mode: append')}`,
+      'two outputs on one table, which has two names',
+      `to:\n${sink()}\n  - postgres: { url: '\${DATABASE_URL}', table: public.leads, mode: append }`,
       'public.leads at db.example.org:5432/crm is the output of to[0]',
-    ],
-    [
-      'another name for the same table',
-      `to:\n${sink()}\n  - postgres: { url: '\${DATABASE_URL}', table: public.leads }`,
-      'is the output of to[0]',
     ],
     ['merge without the key', `steps: [{ select: [zipcode] }]\nto:\n${sink(', mode: merge')}`, 'merge needs the key'],
     ['columns to ignore without merge', `to:\n${sink(', ignore: [age]')}`, 'ignore needs mode: merge'],
