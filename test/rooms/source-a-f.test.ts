@@ -1,3 +1,3 @@
 import { runRoom } from '../support/suites.js';
 
-await runRoom('source');
+await runRoom('source-a-f');

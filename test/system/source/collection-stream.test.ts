@@ -35,23 +35,25 @@ describe('one read', () => {
       expect(Object.keys(bridge)).toEqual(['id', 'crm_key']);
   });
 
-  test('ends with its signal, and asks for nothing where that is aborted before', async () => {
+  test('ends with its signal, whose reason is its cause, and asks for nothing where that is aborted before', async () => {
     const from = await service(generate({ leads: 5_000, seed: 7 }));
     const { leads } = open(from, { window: 4 });
-    const stop = new AbortController();
+    const [stop, mine] = [new AbortController(), new Error('mine')];
     let rows = 0;
     const loop = async () => {
-      for await (const _ of leads.with({ signal: stop.signal })) if ((rows += 1) === 150) stop.abort();
+      for await (const _ of leads.with({ signal: stop.signal })) if ((rows += 1) === 150) stop.abort(mine);
     };
-    await expect(loop()).rejects.toMatchObject({ code: 'E_RUN_ABORTED', message: 'leads: the read was stopped by its signal' });
+    const ended = { code: 'E_RUN_ABORTED', cause: mine };
+    await expect(loop()).rejects.toMatchObject({ ...ended, message: 'leads: the read was stopped by its signal' });
     expect(rows).toBeGreaterThanOrEqual(150);
     const asked = from.requests.length;
     expect(asked).toBeLessThan(12);
-    const aborted = leads.with({ signal: AbortSignal.abort() });
-    await expect(lastValueFrom(aborted.rows$)).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
-    await expect(aborted.find('1')).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
-    await expect(leads.find('1', { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+    const aborted = leads.with({ signal: stop.signal });
+    const later = [lastValueFrom(aborted.rows$), aborted.find('1'), leads.find('1', { signal: stop.signal })];
+    await Promise.all(later.map((each) => expect(each).rejects.toMatchObject(ended)));
     expect(from.requests.length).toBe(asked);
+    const path = `${await temporaryFolder()}/leads.csv`;
+    await expect(writeTo(leads, csv({ path }), { signal: stop.signal })).rejects.toMatchObject(ended);
   });
 
   test('leaves no listener on a signal when the reads that take it have ended', async () => {
@@ -113,7 +115,7 @@ describe('the check of a read', () => {
     const loop = async () => {
       for await (const _ of leads.with({ strict: true })) rows += 1;
     };
-    await expect(loop()).rejects.toMatchObject({ code: 'E_GATE_STRICT' });
+    await expect(loop()).rejects.toMatchObject({ code: 'E_GATE_STRICT', message: expect.stringContaining('W_SOURCE_DRIFT') });
     expect(rows).toBeGreaterThan(1_000);
   });
 

@@ -9,6 +9,7 @@ import { sweepSpools } from '../../../src/source/index.js';
 import { start } from '../store/support.js';
 import { turns } from '../../support/pages.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
+import type { SpooledSource } from '../../../src/source/spool/folder.js';
 import { bodyOf, pagesIn, secret, sourceOf, startFull } from '../../support/spool.js';
 
 const hour = 3_600_000;
@@ -68,17 +69,6 @@ async function openLogs(folder: string): Promise<readonly string[]> {
 }
 
 describe('a spool', () => {
-  test('gives an interrupted run its pages back', async () => {
-    const folder = await temporaryFolder();
-    const first = await interrupted(folder, { now: () => Date.now() - hour });
-    await using spool = await open(folder);
-
-    expect(spool).toMatchObject({ resumed: 3, damaged: 0, startedAt: first.startedAt });
-    expect(spool.last()).toBe(3);
-    expect(text(await spool.read(2))).toBe('["2"]');
-    expect(await spool.read(4)).toBeUndefined();
-  });
-
   test('lays a page out as number, bytes, checksum and body', async () => {
     const folder = await temporaryFolder();
     await using spool = await open(folder);
@@ -94,12 +84,8 @@ describe('a spool', () => {
     const spool = await open(folder);
     for (const body of ['[1]', '[1]', '[2]']) await spool.write(1, bytes(body));
     expect(await contents(spool, 1)).toEqual(['[2]']);
-    expect(await readdir(spool.folder)).toHaveLength(2);
     await spool.close();
-
-    await using again = await open(folder);
-    expect(again.resumed).toBe(1);
-    expect(await contents(again, 1)).toEqual(['[2]']);
+    expect(await contentsAgain(folder, 1)).toEqual(['[2]']);
   });
 
   test('takes many pages at once, also while others are on their way', async () => {
@@ -159,44 +145,27 @@ describe('a spool', () => {
     await (await open(folder)).close();
   });
 
-  test('is removed with all its pages, and then free', async () => {
+  test('leaves nothing when it is removed, with all its pages, or closed without one', async () => {
     const folder = await temporaryFolder();
     const spool = await open(folder);
     await spool.write(1, bytes('[]'));
-    await spool.remove();
-    await spool.remove();
-    await spool.close();
-    expect(await filesBelow(folder)).toEqual(['spool', 'spool/account.key']);
+    for (const end of [() => spool.remove(), () => spool.remove(), () => spool.close(), async () => (await open(folder)).close()]) {
+      await end();
+      expect(await filesBelow(folder)).toEqual(['spool', 'spool/account.key']);
+    }
   });
 
-  test('leaves nothing when no page spooled', async () => {
-    const folder = await temporaryFolder();
-    await (await open(folder)).close();
-    expect(await filesBelow(folder)).toEqual(['spool', 'spool/account.key']);
-  });
-
-  test('goes on with none after clear', async () => {
+  test('throws pages away when it is cleared, also those on their way, and keeps those that come then', async () => {
     const folder = await temporaryFolder();
     const now = Date.now();
     await interrupted(folder, { now: () => now - hour });
     const spool = await open(folder, { now: () => now });
-    await spool.clear();
-    expect(spool.resumed).toBe(0);
-    expect(spool.last()).toBeUndefined();
-    expect(spool.startedAt).toBe(new Date(now).toISOString());
-    await spool.write(1, bytes('[]'));
+    await Promise.all([spool.write(4, bodyOf(4)), spool.clear(), spool.write(2, bytes('[]'))]);
+    expect(spool).toMatchObject({ resumed: 0, startedAt: new Date(now).toISOString() });
+    expect(spool.last()).toBe(2);
+    expect(await contents(spool, 1, 2, 4)).toEqual([undefined, '[]', undefined]);
     await spool.close();
-    expect(await contentsAgain(folder, 1, 2, 3)).toEqual(['[]', undefined, undefined]);
-  });
-
-  test('throws pages away that were on their way when it was cleared, and keeps those that came then', async () => {
-    const folder = await temporaryFolder();
-    const spool = await open(folder);
-    const spooled = [spool.write(1, bodyOf(1)), spool.clear(), spool.write(2, bytes('[]'))];
-    await Promise.all(spooled);
-    expect(await contents(spool, 1, 2)).toEqual([undefined, '[]']);
-    await spool.close();
-    expect(await contentsAgain(folder, 1, 2)).toEqual([undefined, '[]']);
+    expect(await contentsAgain(folder, 1, 2, 3, 4)).toEqual([undefined, '[]', undefined, undefined]);
   });
 
   test('waits for pages on their way before it closes, and takes none afterwards', async () => {
@@ -228,32 +197,23 @@ describe('a spool', () => {
   });
 });
 
-describe('is another spool with another', () => {
-  test.each([
-    ['service', { baseUrl: 'https://data.example/v2' }],
-    ['collection', { collection: collections.users }],
-    ['limit', { limit: 30 }],
-    ['first page', { firstPage: 0 }],
-    ['key', { account: { rest_api_key: 'other' } }],
-    ['form of credentials', { account: { authorized_uid: '7', authorized_rest_api_key: secret } }],
-  ] as const)('%s', async (_what, change) => {
-    const folder = await temporaryFolder();
-    await interrupted(folder);
-    const spool = await open(folder, { source: sourceOf(change) });
-    expect(spool.resumed).toBe(0);
-    await spool.close();
-    expect(await open(folder).then(async (again) => (await again.close(), again.resumed))).toBe(3);
-  });
-
-  test.each(['https://data.example/v1/', 'https://DATA.example:443/v1', 'https://user:pw@data.example/v1?x=1'])(
-    'spelling of the service it is not: %s',
-    async (baseUrl) => {
-      const folder = await temporaryFolder();
-      await interrupted(folder);
-      await using spool = await open(folder, { source: sourceOf({ baseUrl }) });
-      expect(spool.resumed).toBe(3);
-    },
-  );
+test.each<[string, Partial<SpooledSource>, number]>([
+  ['another service', { baseUrl: 'https://data.example/v2' }, 0],
+  ['another collection', { collection: collections.users }, 0],
+  ['another limit', { limit: 30 }, 0],
+  ['another first page', { firstPage: 0 }, 0],
+  ['another key', { account: { rest_api_key: 'other' } }, 0],
+  ['another form of credentials', { account: { authorized_uid: '7', authorized_rest_api_key: secret } }, 0],
+  ['a service with a slash behind it', { baseUrl: 'https://data.example/v1/' }, 3],
+  ['a service with its port', { baseUrl: 'https://DATA.example:443/v1' }, 3],
+  ['a service with what is not sent', { baseUrl: 'https://user:pw@data.example/v1?x=1' }, 3],
+])('the spool of %s has only its own pages', async (_what, change, resumed) => {
+  const folder = await temporaryFolder();
+  await interrupted(folder);
+  const spool = await open(folder, { source: sourceOf(change) });
+  expect(spool.resumed).toBe(resumed);
+  await spool.close();
+  expect(await contentsAgain(folder, 3)).toEqual(['["3"]']);
 });
 
 describe('a damaged page is asked for again:', () => {
@@ -418,13 +378,13 @@ describe('at opening', () => {
     const folder = await temporaryFolder();
     const begin = Date.now();
     await interrupted(folder, { now: () => begin });
-    for (const [hours, resumed] of [
-      [4, 3],
-      [5, 3],
-      [7, 0],
+    for (const [hours, resumed, since] of [
+      [4, 3, 0],
+      [5, 3, 0],
+      [7, 0, 7],
     ] as const) {
       await using spool = await open(folder, { now: () => begin + hours * hour });
-      expect([hours, spool.resumed]).toEqual([hours, resumed]);
+      expect(spool).toMatchObject({ resumed, startedAt: new Date(begin + since * hour).toISOString() });
     }
   });
 

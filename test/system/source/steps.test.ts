@@ -159,26 +159,9 @@ describe('minMatch', () => {
   });
 });
 
-describe('a signal', () => {
-  const mine = new Error('mine');
-  const aborted = { code: 'E_RUN_ABORTED', cause: mine };
-
-  test('gives its reason as the cause of what it stops', async () => {
-    await using from = await open();
-    const stop = new AbortController();
-    const loop = async () => {
-      for await (const _ of from.leads.with({ signal: stop.signal })) stop.abort(mine);
-    };
-    await expect(loop()).rejects.toMatchObject(aborted);
-    await expect(from.leads.find('1', { signal: stop.signal })).rejects.toMatchObject(aborted);
-    const path = pathOf(await temporaryFolder(), 'leads.csv');
-    await expect(writeTo(from.leads, csv({ path }), { signal: stop.signal })).rejects.toMatchObject(aborted);
-  });
-
-  test('of a timeout is told from one of somebody', async () => {
-    const from = await service(generate({ leads: 250, seed: 7 }), { faults: ['hang@collection=leads'] });
-    await using connection = connect({ baseUrl: from.url, auth: { rest_api_key: testKey } });
-    const reading = collected(connection.leads.with({ signal: AbortSignal.timeout(20) }));
-    await expect(reading).rejects.toMatchObject({ code: 'E_RUN_ABORTED', cause: { name: 'TimeoutError' } });
-  });
+test('the signal of a timeout is told from one of somebody', async () => {
+  const from = await service(generate({ leads: 250, seed: 7 }), { faults: ['hang@collection=leads'] });
+  await using connection = connect({ baseUrl: from.url, auth: { rest_api_key: testKey } });
+  const reading = collected(connection.leads.with({ signal: AbortSignal.timeout(20) }));
+  await expect(reading).rejects.toMatchObject({ code: 'E_RUN_ABORTED', cause: { name: 'TimeoutError' } });
 });

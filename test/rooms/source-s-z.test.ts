@@ -1,0 +1,3 @@
+import { runRoom } from '../support/suites.js';
+
+await runRoom('source-s-z');
