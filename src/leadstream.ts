@@ -12,6 +12,8 @@ export {
   type CollectionDeclaration,
   type CollectionOf,
   type ConnectOptions,
+  extendCollection,
+  type ExtendedCollection,
   type FieldDeclaration,
   type FindOptions,
   type ReadOptions,

@@ -6,12 +6,14 @@ export interface Field<T extends DeclaredType = DeclaredType, S extends Sensitiv
   readonly sensitivity: S;
   /** The service's name of the field, if it is not the column's. */
   readonly original?: string;
+  /** What the values mean, for the comments of outputs. */
+  readonly description?: string | undefined;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
 
 /** A collection. `fields` is keyed by column name (snake_case), in the order of the service's document. */
-export interface Collection<N extends string = string, F extends Fields = Fields> {
+export interface Collection<N extends string = string, F extends Fields = Fields, U extends Sensitivity = Sensitivity> {
   readonly name: N;
   /** Paths that serve the collection, the preferred one first: below `/api`, or with a leading slash below the base URL. */
   readonly paths: readonly [string, ...string[]];
@@ -22,7 +24,7 @@ export interface Collection<N extends string = string, F extends Fields = Fields
   /** The column of the identifier at the end of a path. */
   readonly id: string;
   /** Sensitivity of fields that the service's document does not list. */
-  readonly unknown: Sensitivity;
+  readonly unknown: U;
   readonly fields: F;
   /** How a declared collection is served; those of the service have none. */
   readonly served?: Served;
@@ -74,11 +76,11 @@ export interface Served {
 }
 
 /** Declares a collection of the service; its row types follow from it. Default: its name is its path, and it is paged. */
-export function serviceCollection<const N extends string, const K extends string>(
-  own: { readonly name: N; readonly key: readonly [K, ...K[]] } & Partial<Pick<Collection, 'paths' | 'paged' | 'unknown'>>,
+export function serviceCollection<const N extends string, const K extends string, const U extends Sensitivity = 'plain'>(
+  own: { readonly name: N; readonly key: readonly [K, ...K[]]; readonly unknown?: U } & Partial<Pick<Collection, 'paths' | 'paged'>>,
 ) {
-  return <const F extends Fields & Readonly<Record<K, Field>>>(fields: F): Collection<N, F> => {
-    return { paths: [own.name], paged: true, id: own.key[0], unknown: 'plain', ...own, fields };
+  return <const F extends Fields & Readonly<Record<K, Field>>>(fields: F): Collection<N, F, U> => {
+    return { paths: [own.name], paged: true, id: own.key[0], unknown: 'plain' as U, ...own, fields };
   };
 }
 
@@ -139,8 +141,8 @@ export function columnsOf<C extends Collection>(collection: C, reveal: readonly 
   const withheld = withheldOf(collection, reveal);
   return Object.entries(collection.fields)
     .filter(([name]) => !withheld.includes(name))
-    .map(([name, { type, sensitivity, original = name }]) => {
-      return { name, original, type, cast: false, sensitivity, source: name, origin: `${original} of ${collection.name}` };
+    .map(([name, { type, sensitivity, original = name, description }]) => {
+      return { name, original, type, cast: false, sensitivity, source: name, origin: `${original} of ${collection.name}`, description };
     });
 }
 

@@ -155,6 +155,8 @@ export interface Column {
   readonly source?: string | undefined;
   /** Where the values come from, for engineers: `IPAddress of leads`, or the expression that computes them. Default: not known. */
   readonly origin?: string | undefined;
+  /** What the values mean, as a user declared. */
+  readonly description?: string | undefined;
   /** Whether an earlier step may have repeated rows. Default false. */
   readonly repeated?: boolean | undefined;
   /** Whether the service sent the field undeclared. Default false. */
@@ -203,8 +205,8 @@ export interface OutputOptions {
 }
 
 export function outputColumn(column: Column, { naming, types }: OutputOptions): OutputColumn {
-  const { name, original, type, sensitivity, origin = 'computed' } = column;
-  const comment = `${origin}; ${type}, ${sensitivity}.`;
+  const { name, original, type, sensitivity, origin = 'computed', description } = column;
+  const comment = [`${origin}; ${type}, ${sensitivity}.`, ...(description === undefined ? [] : [description])].join(' ');
   return { name: naming === 'original' ? original : name, field: name, original, type: types === 'text' ? 'text' : type, comment };
 }
 

@@ -82,7 +82,7 @@ export async function testPipelines(file: string, options: TestOptions = {}) {
         skipped.push({ pipeline, name });
         continue;
       }
-      const declared = Object.values(plan?.collections ?? {}).filter((list) => list.served && plan?.reads.includes(list.name));
+      const declared = Object.values(plan?.collections ?? {}).filter((list) => !list.served || plan?.reads.includes(list.name));
       const differences = await differencesIn(test, declared, (folder, url) => loaded(index, test, folder, url), signal);
       const { line } = document.locate(['tests', place, 'name']);
       const result = { pipeline, name, line, ok: differences.length === 0, differences };

@@ -1,12 +1,12 @@
 import { basename, dirname, resolve } from 'node:path';
 import type { z } from 'zod';
-import { collections, type Collection, type Registry } from '../collections/index.js';
+import type { Collection, Registry } from '../collections/index.js';
 import { defined, isMap, unknownName, SpecError, type Warning } from '../core/index.js';
 import { getIn } from '../options/index.js';
 import { viewName, type Together } from '../lake/index.js';
 import type { PathNames } from '../store/index.js';
 import { outputAt, sinks } from '../sinks/index.js';
-import { collectionOf, collectionShape, tiesOf } from '../source/index.js';
+import { declaredCollection, registryOf, tiesOf } from '../source/index.js';
 import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape } from './plan.js';
 import { connectionIn } from './connection.js';
 import { References, referenceSource, type ReferenceSource } from './references.js';
@@ -35,7 +35,7 @@ async function checkDocument(document: SpecDocument, references: References, def
   const { baseDir, env } = references.from;
   const chain = bindChain(parts, { baseDir, pipeline, definitions, isPlain: document.isPlain }, problem);
   const own = ownCollections(resolved, problem);
-  const registry = own && { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
+  const registry = own && registryOf(own);
   const plan = registry && (await planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry }, issues));
   const connection = shape && connectionIn(shape.service, env, issues);
   const hooks = shape && hooksOf(shape, env, issues);
@@ -137,8 +137,7 @@ function ownCollections(document: unknown, problem: Problem): readonly Collectio
   // The document's schema requires a map.
   if (typeof declared !== 'object' || declared === null) return [];
   const checked = Object.entries(declared).map(([name, value]) => {
-    const declaration = validated(collectionShape(name), value, ['collections', name], problem);
-    return declaration && collectionOf(name, declaration);
+    return validated(declaredCollection(name), value, ['collections', name], problem);
   });
   const own = checked.filter((collection) => collection !== undefined);
   return own.length === checked.length ? own : undefined;

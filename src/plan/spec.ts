@@ -99,7 +99,7 @@ export const pipelineShape = schema((z) =>
       .regex(pipelineName, 'a name consists of letters, digits, dots, dashes and underscores')
       .describe('Name of the pipeline.'),
     service: service().optional().describe('The service. Default: from the environment, LEADSTREAM_BASE_URL and so on.'),
-    collections: z.record(z.string(), z.unknown()).optional().describe('Your own collections, by name.'),
+    collections: z.record(z.string(), z.unknown()).optional().describe('Your own collections, and further fields of others, by name.'),
     from: name().describe(`The collection that is read: ${collectionNames.join(', ')}, or one of your own.`),
     reveal: z.array(name()).optional().describe('Its secret fields to include.'),
     on_error: z.enum(['reject', 'null', 'fail']).default('reject').describe('What happens to a row that a step or sink cannot handle.'),

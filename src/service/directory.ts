@@ -35,11 +35,11 @@ export async function openDirectory(
     throw new LeadstreamError('E_DATA', `${directory}: is not a readable folder`);
   });
   for (const { name, served } of declared) {
-    const scheme = served?.paging.scheme;
+    const scheme = served?.paging.scheme ?? 'page';
     if (scheme !== 'page') throw new LeadstreamError('E_USAGE', `${name} is paged by ${scheme}; serve supports page numbers only`);
   }
   const tables = new Map<string, ServedTable>();
-  const all = [...Object.values<Collection>(collections), ...declared];
+  const all = Object.values<Collection>({ ...collections, ...Object.fromEntries(declared.map((each) => [each.name, each])) });
   // Similar names count too: a collection must not be empty because its file has another ending or a capital letter.
   const isOf = (name: string, entry: string) => entry.toLowerCase().split('.')[0] === name && !entry.endsWith('.rejects.ndjson');
   for (const collection of all) {

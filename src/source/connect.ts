@@ -42,23 +42,23 @@ import { readPages } from './read.js';
 export type ConnectOptions<Own extends Collection = never> = ClientOptions &
   Omit<ReadingOptions, 'onPage' | 'onKeys' | 'onFault' | 'at' | 'events' | 'lookAgain' | 'expectedRows' | 'grouped'> &
   Pick<ReadOptions, 'allowUnstable' | 'onDuplicateKey'> & {
-    /** The program's own collections, from `defineCollection`. Default: none. */
+    /** The program's own collections, from `defineCollection`, and those of the service with more fields. Default: none. */
     readonly collections?: readonly Own[] | undefined;
   };
 
 /** The row type of each collection, including the program's own. */
-export type RowsWith<Own extends Collection> = [Own] extends [never] ? Rows : Rows & { readonly [C in Own as C['name']]: RowOf<C> };
+export type RowsWith<Own extends Collection> = Rows & { readonly [C in Own as C['name']]: RowOf<C> };
 
 /** The withheld fields of each collection, including the program's own. */
-export type SecretsWith<Own extends Collection> = [Own] extends [never]
-  ? Secrets
-  : Secrets & { readonly [C in Own as C['name']]: SecretsOf<C> };
+export type SecretsWith<Own extends Collection> = Secrets & { readonly [C in Own as C['name']]: SecretsOf<C> };
 
 /** A stream of rows for each collection that every service has. */
-export type CollectionStreams = { readonly [N in CollectionName]: CollectionStream<Rows[N], Secrets[N]> };
+export type CollectionStreams<Own extends Collection = never> = {
+  readonly [N in CollectionName]: CollectionStream<RowsWith<Own>[N], SecretsWith<Own>[N]>;
+};
 
 /** A service to read from. Its collections are streams of rows. At most `window` pages of each read are in memory. */
-export interface Service<Own extends Collection = never> extends CollectionStreams {
+export interface Service<Own extends Collection = never> extends CollectionStreams<Own> {
   /** The value of `run` in the events of this connection. */
   readonly id: string;
   /**

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import {
+  byName,
   defined,
   type DeclaredType,
   type Sensitivity,
@@ -8,11 +9,23 @@ import {
   sensitivities,
   unknownName,
   wrongOption,
+  type Zod,
 } from '../core/index.js';
 import { parsedBy, distinct, settings, usually } from '../options/index.js';
-import { type Collection, type EndForm, type Field, type Paging, type Served, collectionNames } from '../collections/index.js';
+import {
+  type Collection,
+  type EndForm,
+  type Field,
+  type Fields,
+  type Paging,
+  type Served,
+  collectionNames,
+  collections,
+  originalName,
+} from '../collections/index.js';
 import { credentialParameters } from '../http/index.js';
 import { segmentsOf } from '../json/index.js';
+import { registryOf } from './options.js';
 
 const schemes = ['page', 'offset', 'cursor', 'link', 'none'] as const satisfies readonly Paging['scheme'][];
 const endForms = ['empty_object', 'null', 'no_content', 'no_rows', 'not_found', 'empty_page'] as const satisfies readonly EndForm[];
@@ -63,23 +76,38 @@ const paging = schema((z) =>
     }),
 );
 
+const columnKey = schema((z) =>
+  z
+    .string()
+    .regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a column name may contain only a-z, 0-9 and _; use at for a field with another name'),
+);
+
+function fieldOf<A extends z.ZodType, S extends z.ZodType>(z: Zod, more: { readonly at: A; readonly sensitivity: S }) {
+  const type = z.enum(declaredTypes).describe('Type of the values.');
+  const description = z.string().min(1).optional().describe('What they mean, for the comments of outputs.');
+  return z.union([type, z.strictObject({ type, ...more, description })]);
+}
+
 const field = schema((z) => {
-  const type = z.enum(declaredTypes);
   const at = pointer().refine((text) => text !== '', 'must name a part of the record, like /address/city');
-  return z.union([
-    type,
-    z.strictObject({
-      type: type.describe('Type of the values.'),
-      sensitivity: z.enum(sensitivities).default('plain').describe('Who may see them.'),
-      at: at.optional().describe('JSON pointer to the value in the record. Default: the name of the column.'),
-    }),
-  ]);
+  return fieldOf(z, {
+    sensitivity: z.enum(sensitivities).default('plain').describe('Who may see them.'),
+    at: at.optional().describe('JSON pointer to the value in the record. Default: the name of the column.'),
+  });
+});
+
+const addition = schema((z) => {
+  const at = z.string().regex(/^[^/]/, 'must be the name of a field of the record, like Credit Score');
+  const whoSees = 'Who may see them. Default personal; in bridges and links always secret.';
+  const added = fieldOf(z, {
+    sensitivity: z.enum(sensitivities).optional().describe(whoSees),
+    at: at.optional().describe('Name of the field in the service. Default: the name of the column.'),
+  });
+  return z.strictObject({ add: z.record(columnKey(), added).describe('Type by column of further fields; or a map with more.') });
 });
 
 const declaration = schema((z) => {
-  const column = z
-    .string()
-    .regex(/^(?!__proto__$)[a-z_][a-z0-9_]*$/, 'a column name may contain only a-z, 0-9 and _; use at for a field with another name');
+  const column = columnKey();
   return z.strictObject({
     path: z
       .string()
@@ -109,7 +137,7 @@ const declaration = schema((z) => {
   });
 });
 
-export function collectionShape(name: unknown) {
+function collectionShape(name: unknown) {
   return declaration().superRefine(({ fields, key, paging, query = {} }, context) => {
     const refuse = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message });
     if (collectionNames.some((known) => known === name))
@@ -145,18 +173,48 @@ function isPath(text: string): boolean {
   return /^\/[^?#]*$/.test(text) && URL.canParse(text, base) && new URL(text, base).href === base + text;
 }
 
-/** The collections of a file, by name; `collectionShape` checks each of them. */
-export const collectionsShape = schema((z) => z.record(z.string(), declaration()));
+function additionShape({ name, fields, unknown }: Collection) {
+  return addition().superRefine(({ add }, context) => {
+    const known = new Map(Object.entries(fields).map(([column, field]) => [originalName(column, field), column]));
+    for (const [column, given] of Object.entries(add)) {
+      const refuse = (message: string, ...key: string[]) => context.addIssue({ code: 'custom', path: ['add', column, ...key], message });
+      const { at = column, sensitivity = 'secret' } = typeof given === 'string' ? {} : given;
+      const other = known.get(at);
+      if (Object.hasOwn(fields, column)) refuse(`'${column}' is already a field of ${name}; choose another name`);
+      else if (other !== undefined) refuse(`${JSON.stringify(at)} of ${name} is already the field '${other}'`, 'at');
+      known.set(at, column);
+      if (unknown === 'secret' && sensitivity !== 'secret')
+        refuse(`a field added to ${name} is secret; leave sensitivity out, and name the field under reveal to use it`, 'sensitivity');
+    }
+  });
+}
+
+/** Returns the schema of a collection that a file declares, or to which it adds fields. */
+export function declaredCollection(name: string): z.ZodType<Collection> {
+  const standard = Object.hasOwn(collections, name) ? registryOf()[name] : undefined;
+  if (standard) return additionShape(standard).transform((added) => extendedBy(standard, added));
+  return collectionShape(name).transform((declared) => collectionOf(name, declared));
+}
+
+/** The collections of a file, by name; `declaredCollection` checks each of them. */
+export const collectionsShape = schema((z) =>
+  z
+    .object(byName(collectionNames, () => addition()))
+    .partial()
+    .catchall(declaration()),
+);
 
 /** A field of a custom collection: its type, or an object with more details. */
 export type FieldDeclaration<T extends DeclaredType = DeclaredType> =
   | T
   | {
       readonly type: T;
-      /** Default `plain`. */
+      /** Default `plain`. Of an added field: `personal`, and always `secret` in bridges and links. */
       readonly sensitivity?: Sensitivity;
-      /** JSON pointer to the field in the record, like `/address/city`. Default: the column name. */
+      /** JSON pointer to the field in the record, like `/address/city`; of an added field its name. Default: the column name. */
       readonly at?: string;
+      /** What the values mean, for the comments of outputs. */
+      readonly description?: string;
     };
 
 type FieldDeclarations = Readonly<Record<string, FieldDeclaration>>;
@@ -186,7 +244,14 @@ export type CollectionOf<N extends string, F extends FieldDeclarations> = Collec
   { readonly [K in keyof F]: Field<TypeOf<F[K]>, SensitivityOf<F[K]>> }
 >;
 
-type SensitivityOf<D> = D extends { readonly sensitivity: infer S extends Sensitivity } ? S : 'plain';
+/** The type of a collection with added fields. */
+export type ExtendedCollection<N extends string, F extends Fields, U extends Sensitivity, A extends FieldDeclarations> = Collection<
+  N,
+  F & { readonly [K in keyof A]: Field<TypeOf<A[K]>, SensitivityOf<A[K], [U] extends ['secret'] ? 'secret' : 'personal'>> },
+  U
+>;
+
+type SensitivityOf<D, Otherwise = 'plain'> = D extends { readonly sensitivity: infer S extends Sensitivity } ? S : Otherwise;
 
 type TypeOf<D> = D extends DeclaredType ? D : D extends { readonly type: infer T extends DeclaredType } ? T : never;
 
@@ -215,15 +280,45 @@ export function defineCollection<const N extends string, const F extends FieldDe
   return collectionOf(name, declared) as unknown as CollectionOf<N, F>;
 }
 
-export function collectionOf(name: string, declared: z.output<ReturnType<typeof collectionShape>>): Collection {
+/**
+ * Adds fields that a service has in addition to a collection, for `connect({ collections: [leads] })`. They are personal by default; in
+ * bridges and links they are secret, and `reveal` includes them.
+ *
+ * @throws {SourceError} `E_SOURCE_CONFIG` for invalid fields, and for those that the collection already has.
+ *
+ * @example
+ * const leads = extendCollection(collections.leads, { credit_score: { type: 'integer', at: 'Credit Score' } });
+ * connect({ baseUrl, auth, collections: [leads] }).leads; // rows with credit_score
+ */
+export function extendCollection<
+  const N extends string,
+  const F extends Fields,
+  const U extends Sensitivity,
+  const A extends FieldDeclarations,
+>(collection: Collection<N, F, U>, add: A & { readonly [K in keyof A & keyof F]: never }): ExtendedCollection<N, F, U, A> {
+  const refuse = (problems: string) => wrongOption(`collection ${collection.name}: ${problems}`);
+  // Valid additions create the fields of their type, but the type system cannot follow the map of fields.
+  return extendedBy(collection, parsedBy(additionShape(collection), { add }, refuse)) as unknown as ExtendedCollection<N, F, U, A>;
+}
+
+function extendedBy(collection: Collection, { add }: z.output<ReturnType<typeof additionShape>>): Collection {
+  const usual = collection.unknown === 'secret' ? 'secret' : 'personal';
+  const added = Object.entries(add).map(([column, given]): [string, Field] => {
+    const { at: original = column, sensitivity = usual, ...field } = typeof given === 'string' ? { type: given } : given;
+    return [column, { ...field, sensitivity, original }];
+  });
+  return { ...collection, fields: { ...collection.fields, ...Object.fromEntries(added) } };
+}
+
+function collectionOf(name: string, declared: z.output<ReturnType<typeof collectionShape>>): Collection {
   const { path, key, rows = '', paging, query = {}, end = [], undeclared } = declared;
   const entries = Object.entries(declared.fields).map(([column, field]) => {
-    const { type, sensitivity = 'plain', at = `/${column}` } = typeof field === 'string' ? { type: field } : field;
-    return { column, type, sensitivity, segments: segmentsOf(at) };
+    const { sensitivity = 'plain', at = `/${column}`, ...own } = typeof field === 'string' ? { type: field } : field;
+    return { column, segments: segmentsOf(at), own: { ...own, sensitivity } };
   });
-  const fields = entries.map(({ column, type, sensitivity, segments }): [string, Field] => {
+  const fields = entries.map(({ column, segments, own }): [string, Field] => {
     const original = segments.join('.');
-    return [column, { type, sensitivity, ...(original === column ? {} : { original }) }];
+    return [column, { ...own, ...(original === column ? {} : { original }) }];
   });
   const nested = entries.flatMap(({ segments }) => (segments.length > 1 ? [segments] : []));
   const whole = new Set(entries.flatMap(({ segments }) => (segments.length === 1 ? segments : [])));

@@ -29,7 +29,8 @@ function leadOf(record: Record<string, string>, index: number, others: readonly 
   const timestamp = recent ? now - (counts.leads - 1 - index) * day - 60 : 1_767_600_000 + index * 1.5 * day;
   const twin = index % 5 === 4 ? others[index - 3]?.email?.toUpperCase() : undefined;
   const yearmonthday = new Date(timestamp * 1_000).toISOString().slice(0, 10).replaceAll('-', '');
-  return { ...record, timestamp: String(timestamp), yearmonthday, ...(twin === undefined ? {} : { email: twin }) };
+  const added = { ...(index % 7 > 0 && { 'Credit Score': String(300 + ((index * 97) % 551)) }), license: `B${1_000_000 + index}` };
+  return { ...record, timestamp: String(timestamp), yearmonthday, ...(twin === undefined ? {} : { email: twin }), ...added };
 }
 
 /** Those of the night before: one is gone since then, four came, and some were corrected. */
@@ -49,9 +50,10 @@ beforeAll(async () => {
       await writeFile(join(data, `${night}${name}.ndjson`), records.map((record) => `${JSON.stringify(record)}\n`).join(''));
       const renamed =
         name === 'leads'
-          ? 'rename ("LEAD ACCEPTED" as lead_accepted, "CONVERTED ON OFFER" as converted_on_offer, IPAddress as ip_address)'
+          ? `rename ("LEAD ACCEPTED" as lead_accepted, "CONVERTED ON OFFER" as converted_on_offer, IPAddress as ip_address,
+              "Credit Score" as credit_score)`
           : '';
-      const columns = Object.keys(all[0] ?? {}).map((field) => `'${field}': 'varchar'`);
+      const columns = Object.keys({ ...all[0], ...last[1] }).map((field) => `'${field}': 'varchar'`);
       const read = `read_json('${data}/${night}${name}.ndjson', columns = {${columns.join(', ')}})`;
       await duckdb(`create table ${night}${name} as select row_number() over () as position, * ${renamed} from ${read}`);
     }

@@ -2,7 +2,7 @@
 import { expectTypeOf } from 'expect-type';
 import type { Readable } from 'node:stream';
 import type { Observable } from 'rxjs';
-import { columnsOf, collections, connect, defineCollection, typesOf } from '../../src/index.js';
+import { columnsOf, collections, connect, defineCollection, extendCollection, typesOf } from '../../src/index.js';
 import type {
   AreaCode,
   Bridge,
@@ -109,6 +109,19 @@ defineCollection('cities', { path: '/c', key: ['id'], paging: { scheme: 'none' }
 // @ts-expect-error The type is missing.
 defineCollection('cities', { path: '/c', key: ['id'], paging: { scheme: 'none' }, fields: { id: { at: '/id' } } });
 expectTypeOf<{ header_name: string; header_value: string }>().toExtend<Credentials>();
+
+// fields that a service has in addition: of their type, and those of bridges withheld
+const scored = extendCollection(collections.leads, { credit_score: { type: 'integer', at: 'Credit Score' } });
+const tiered = extendCollection(collections.bridges, { tier: 'integer' });
+const added = connect({ baseUrl: 'https://data.example', auth: { bearer: 'token' }, collections: [scored, tiered] });
+expectTypeOf(added.leads).toExtend<RowStream<Lead & { readonly credit_score: string | null }>>();
+expectTypeOf(added.bridges).not.toExtend<RowStream<{ readonly tier: string | null }>>();
+expectTypeOf(added.bridges.with({ reveal: ['tier', 'crm_key'] })).toExtend<RowStream<{ readonly tier: string | null }>>();
+expectTypeOf<TypedRowOf<typeof scored>['credit_score']>().toEqualTypeOf<bigint | null>();
+// @ts-expect-error The collection has it.
+extendCollection(collections.leads, { email: 'text' });
+// @ts-expect-error There is no such type.
+extendCollection(collections.leads, { credit_score: 'number' });
 
 // rows: text or null in every column, read-only
 expectTypeOf<Lead['lead_accepted']>().toEqualTypeOf<string | null>();
