@@ -1,4 +1,5 @@
 import { map } from 'rxjs';
+import type { Collection } from '../collections/index.js';
 import { schema, StepError, strictest, unknownName, type Column, type Row, type Zod } from '../core/index.js';
 import { missingDuckdb } from '../engine/index.js';
 import { repeatsIn, standsTwice } from '../options/index.js';
@@ -33,19 +34,32 @@ export function checkDuckdb(at: string): void {
   if (missing !== undefined) throw new StepError('E_STEP_CONFIG', `${at}: ${missing}`);
 }
 
+interface FieldContext extends Pick<ColumnsContext, 'withheld'> {
+  /** The collection that fields come from, if a file declares it. */
+  readonly collection?: Collection | undefined;
+}
+
 /** Finds a column, or reports its name. @param onKey Whether the name is the key at the path, not the value. */
 export function requireColumn(
   name: string,
   columns: readonly Column[],
-  plan: ColumnsContext,
+  plan: ColumnsContext & FieldContext,
   path: ConfigPath,
   onKey = false,
 ): Column | undefined {
   const column = columns.find((candidate) => candidate.name === name);
   if (column) return column;
-  const names = columns.map((candidate) => candidate.name);
-  plan.problem(path, unknownName('field', name, names, plan.withheld), onKey);
+  plan.problem(path, unknownField(name, columns, plan), onKey);
   return undefined;
+}
+
+/** Describes an unknown field, and in a file how to declare one that the service sends. */
+export function unknownField(name: string, columns: readonly Column[], { withheld, collection }: FieldContext): string {
+  const names = columns.map((column) => column.name);
+  const message = unknownName('field', name, names, withheld);
+  if (!collection || Object.hasOwn(collection.fields, name) || !columnName().safeParse(name).success) return message;
+  const lines = `collections: { ${collection.name}: { ${collection.served ? 'fields' : 'add'}: { ${name}: text } } }`;
+  return `${message}; if the service sends it, declare it: ${lines}`;
 }
 
 export function refuseRepeats(fields: readonly string[], plan: ColumnsContext, path: ConfigPath = []): void {

@@ -1,7 +1,8 @@
 import { EvaluationError, type ASTNode } from '@marcbachmann/cel-js';
-import { exact, isInstant, StepError, unknownName } from '../../core/index.js';
+import { exact, isInstant, StepError } from '../../core/index.js';
 import type { Column, DeclaredType, Row, Value, Warning } from '../../core/index.js';
 import type { ConfigPath } from '../../flow/index.js';
+import { unknownField } from '../fields.js';
 import type { PlanContext, StepRuntime } from '../step.js';
 import {
   comprehensions,
@@ -131,9 +132,8 @@ export function planExpression(
     return result;
   }
   const { message, unknown } = result;
-  const known = input.map(({ name }) => name);
   if (unknown === undefined) plan.problem(path, `expression: ${message}`);
-  else if (!made.includes(unknown)) plan.problem(path, unknownName('field', unknown, known, plan.withheld));
+  else if (!made.includes(unknown)) plan.problem(path, unknownField(unknown, input, plan));
   else plan.problem(path, `field '${unknown}' is added by this step, whose expressions see the row before it; add it in an earlier derive`);
   return undefined;
 }

@@ -309,8 +309,8 @@ function checkPair([left, field]: readonly [string, string], input: readonly Col
   plan.problem(['on', left], `field '${left}' is ${one} here and never matches ${other}; ${remedy}`, true);
 }
 
-function requireRight(name: string, { columns, name: side, withheld }: OtherSide, plan: ColumnsContext, path: ConfigPath) {
+function requireRight(name: string, { columns, name: side, withheld, collection }: OtherSide, plan: ColumnsContext, path: ConfigPath) {
   const problem = (at: ConfigPath, message: string) =>
     plan.problem(at, message.replace(`unknown field '${name}'`, `${side} has no field '${name}'`));
-  return requireColumn(name, columns, { withheld, problem }, path);
+  return requireColumn(name, columns, { withheld, problem, collection }, path);
 }
