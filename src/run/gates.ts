@@ -194,14 +194,17 @@ function changesOf(
 ): readonly string[] {
   const before = new Map(earlier.map((column) => [keyOf(column), column]));
   const now = new Set(columns.map(keyOf));
-  const retyped = columns.flatMap((column) => {
-    const was = before.get(keyOf(column))?.type;
-    return was === undefined || was === column.type ? [] : [`${column.name} (${was} before, ${column.type} now)`];
-  });
+  const changed = (part: 'name' | 'type') =>
+    columns.flatMap((column) => {
+      const was = before.get(keyOf(column))?.[part];
+      return was === undefined || was === column[part] ? [] : [`${column.name} (${was} before, ${column[part]} now)`];
+    });
   const changes = {
     new: columns.flatMap((column) => (before.has(keyOf(column)) ? [] : column.name)),
     missing: earlier.flatMap((column) => (now.has(keyOf(column)) ? [] : column.name)),
-    'changed type': retyped,
+    'changed type': changed('type'),
+    // Of a field that was undeclared before.
+    'changed name': changed('name'),
   };
   return Object.entries(changes).flatMap(([what, names]) => (names.length === 0 ? [] : [`${what}: ${names.join(', ')}`]));
 }

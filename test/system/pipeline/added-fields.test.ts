@@ -63,6 +63,16 @@ describe('a field that a file adds to a collection', () => {
     expect((await result(lists, `${adding(score)}from: leads`, cwd)).rows).toMatchObject([{ credit_score: '700' }]);
   });
 
+  test('and that was a column of another name before is refused under schema: freeze, like any other change', async () => {
+    const users = [{ uid: '1', email: 'e', affid: 'a', Tier: '3' }];
+    const { cwd } = await result({ users }, 'from: users');
+    const night = (name: string) =>
+      result({ users }, `${adding(`${name}: { at: Tier, type: text }`, 'users')}schema: freeze\nfrom: users`, cwd);
+    const message = expect.stringContaining('found changed name: level (tier before, level now)');
+    await expect(night('level')).rejects.toMatchObject({ code: 'E_GATE_SCHEMA', message });
+    expect((await night('tier')).rows).toMatchObject([{ tier: '3' }]);
+  });
+
   test('is read from the pages of a run that was interrupted before it was declared', async () => {
     const [from, folder] = [await serviceOf({ leads: leads(300, () => ({ 'Credit Score': '700' })) }), await temporaryFolder()];
     const [stop, stateDir] = [new AbortController(), join(folder, 'state')];
