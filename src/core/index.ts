@@ -6,3 +6,4 @@ export * from './objects.js';
 export * from './package.js';
 export * from './presence.js';
 export * from './text.js';
+export * from './times.js';

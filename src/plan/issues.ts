@@ -13,6 +13,8 @@ export interface Issue extends SpecIssue {
 export class IssueList {
   readonly all: Issue[] = [];
   readonly warnings: (Issue & Warning)[] = [];
+  /** What may surprise, but is no warning. */
+  readonly notes: string[] = [];
   /** Paths of the values with unresolved references. They and what depends on them are not checked. */
   readonly unknown: Path[] = [];
   readonly unset: string[] = [];
@@ -43,6 +45,8 @@ export class IssueList {
   readonly warn = (path: Path, { code, message }: Warning): void => {
     if (!this.#isUnknown(path)) this.warnings.push({ code, message: this.redact(message), ...this.document.locate(path) });
   };
+
+  readonly note = (path: Path, sentence: string): void => void this.notes.push(`line ${this.document.locate(path).line}: ${sentence}`);
 
   /** What the environment lacks for the whole document leaves its values known. */
   #unresolved(path: Path): void {

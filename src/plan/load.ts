@@ -111,7 +111,7 @@ export interface LintedPipeline {
   readonly steps: readonly string[];
   readonly to: readonly string[];
   readonly columns: readonly string[];
-  /** What outputs cost, in sentences. */
+  /** What may surprise, and what outputs cost, in sentences. No warnings. */
   readonly notes?: readonly string[];
 }
 
@@ -170,7 +170,7 @@ function linted({ document: { value }, issues, name, plan }: Checked): readonly 
     const entries = getIn(value, [list]);
     return Array.isArray(entries) ? entries.flatMap((entry: unknown) => Object.keys(Object(entry) as object)) : [];
   };
-  const notes = plan.sinks.flatMap(({ at, definition, config }) => definition.costs?.(config, at) ?? []);
+  const notes = [...issues.notes, ...plan.sinks.flatMap(({ at, definition, config }) => definition.costs?.(config, at) ?? [])];
   return [
     {
       name: known,

@@ -160,7 +160,7 @@ function knownSteps(steps: Chain['steps'], unknown: readonly Path[]): number {
 /** @returns The columns at each step and at the end, and how many first steps are known. */
 function followed(
   steps: Chain['steps'],
-  setting: Omit<PlanContext, 'problem' | 'unset' | 'warn'>,
+  setting: Omit<PlanContext, 'problem' | 'unset' | 'warn' | 'note'>,
   source: readonly Column[],
   reporting?: { readonly issues: IssueList; readonly known: number },
 ) {
@@ -176,6 +176,7 @@ function followed(
         problem: (path, message, onKey) => judging?.problem([...at, ...path], message, onKey),
         unset: (path, name, message) => reporting?.issues.unsetProblem([...at, ...path], name, message),
         warn: (path, warning) => judging?.warn([...at, ...path], warning),
+        note: (path, sentence) => judging?.note([...at, ...path], sentence),
       });
       if (output === undefined) known = Math.min(known, index);
       leaving = output ?? [];

@@ -57,7 +57,10 @@ export function referenceWith(steps: StepDefinitions): string {
     '## Steps',
     ...Object.values<EntryDefinition>(steps).flatMap((definition) => section(definition, 'steps')),
     '## Functions',
-    'Expressions are [CEL](https://cel.dev) over the snake_case fields of the row. Values are text unless `cast` ran. `matches` is refused, and so is a comprehension (`all`, `exists`, `exists_one`, `filter`, `map`) inside another; a list has at most 100 values, an expression 5,000 parts. A comparison by size (`<`, `<=`, `>`, `>=`) or a calculation with null gives null, and `&&`, `||` and `!` give null unless the rest decides the result; `==` with null is true only if both sides are null, and a null condition of `?:` is an error. `int()`, `double()` and the other conversions of CEL refuse empty text; `num()` gives null for it. These functions are added to those of CEL; null gives null:',
+    'Expressions are [CEL](https://cel.dev) over the snake_case fields of the row. Values are text unless `cast` ran. `matches` is refused, and so is a comprehension (`all`, `exists`, `exists_one`, `filter`, `map`) inside another; a list has at most 100 values, an expression 5,000 parts. A comparison by size (`<`, `<=`, `>`, `>=`) or a calculation with null gives null, and `&&`, `||` and `!` give null unless the rest decides the result; `==` with null is true only if both sides are null, and a null condition of `?:` is an error. `int()`, `double()` and the other conversions of CEL refuse empty text; `num()` gives null for it.',
+    "CEL's own functions of texts and lists, for which null is an error of the row: `'a-b'.contains('-')`, `startsWith`, `endsWith`, " +
+      "`indexOf`, `lastIndexOf`, `substring`, `trim`, `lowerAscii`, `upperAscii`, `split`, `['a', 'b'].join('-')`, `size` and `in`.",
+    'These functions are added to those of CEL; null gives null:',
     tableOf(expressionFunctions, ['function', 'meaning', 'example'], (name, { summary, example }) => [
       `\`${name}\``,
       summary,

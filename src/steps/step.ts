@@ -28,6 +28,8 @@ export interface PlanContext extends ColumnsContext {
   unset?(path: ConfigPath, variable: string, message: string): void;
   /** Reports what is valid but probably not intended. */
   warn?(path: ConfigPath, warning: Warning): void;
+  /** Says what is as intended for many, but may surprise; it never fails a file. */
+  note?(path: ConfigPath, sentence: string): void;
 }
 
 /** What a step gets to run. Programs have only the context. */

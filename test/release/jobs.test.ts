@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -23,14 +24,15 @@ const day = 86_400;
 let data: string;
 const nights: Record<'' | 'earlier_', Lists> = { '': {}, earlier_: {} };
 
-/** Leads of three months and of the last ten days, some with the address of an earlier one in another case. */
+/** Leads of three months and of the last ten days, some with the address of an earlier one in another case, or with its phone. */
 function leadOf(record: Record<string, string>, index: number, others: readonly Record<string, string>[], now: number) {
   const recent = index >= counts.leads - 10;
   const timestamp = recent ? now - (counts.leads - 1 - index) * day - 60 : 1_767_600_000 + index * 1.5 * day;
   const twin = index % 5 === 4 ? others[index - 3]?.email?.toUpperCase() : undefined;
   const yearmonthday = new Date(timestamp * 1_000).toISOString().slice(0, 10).replaceAll('-', '');
   const added = { ...(index % 7 > 0 && { 'Credit Score': String(300 + ((index * 97) % 551)) }), license: `B${1_000_000 + index}` };
-  return { ...record, timestamp: String(timestamp), yearmonthday, ...(twin === undefined ? {} : { email: twin }), ...added };
+  const cell_phone = others[index % 7 === 6 ? index - 4 : index]?.cell_phone;
+  return { ...record, timestamp: String(timestamp), yearmonthday, cell_phone, ...(twin === undefined ? {} : { email: twin }), ...added };
 }
 
 /** Those of the night before: one is gone since then, four came, and some were corrected. */
@@ -58,6 +60,9 @@ beforeAll(async () => {
       await duckdb(`create table ${night}${name} as select row_number() over () as position, * ${renamed} from ${read}`);
     }
   }
+  const { codes } = createRequire(import.meta.url)('zipcodes') as { readonly codes: Readonly<Record<string, object>> };
+  await writeFile(join(data, 'zips.json'), JSON.stringify(Object.values(codes)));
+  await duckdb(`create table zips as from read_json('${data}/zips.json', columns = {'zip': 'varchar', 'state': 'varchar'})`);
 });
 
 afterAll(() => rm(data, { recursive: true }));

@@ -77,6 +77,10 @@ test('without the optional packages, what needs them is refused before any reque
       expect(refused).toMatchObject({ code: 78, ...toInstall });
     }
   }
+  await rm(join(folder, 'node_modules', 'libphonenumber-js'));
+  await writeFile(join(folder, 'p.yaml'), pipelineText(`from: leads\nsteps:\n  - filter: phone(uid, 'CA') != null\nto:\n  - stdout: {}`));
+  const withoutNumbers = await start(process.execPath, [command, 'run', 'p.yaml'], { cwd: folder, env }).finished;
+  expect(withoutNumbers).toMatchObject({ code: 78, stderr: expect.stringContaining('npm install libphonenumber-js') });
   await rm(join(folder, 'node_modules', '@aws-sdk'), { recursive: true });
   await writeFile(join(folder, 'p.yaml'), pipelineText('from: leads\nto:\n  - csv: { path: s3://lake/a.csv }'));
   const withoutClient = await start(process.execPath, [command, 'run', 'p.yaml'], { cwd: folder, env }).finished;

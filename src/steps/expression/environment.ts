@@ -57,9 +57,13 @@ function registered(env: Environment, columns: readonly Column[], start?: Start)
     if (reserved.has(name) || env.hasVariable(name)) continue;
     env.registerVariable(name, start ? 'dyn' : cast ? celTypes[type] : 'string');
   }
-  for (const [name, { takes, returns, call }] of Object.entries(functions)) {
-    for (const type of takes.length === 0 ? [''] : start ? ['dyn'] : takes)
-      env.registerFunction(`${name}(${type}): ${start ? 'dyn' : returns}`, (operand?: unknown) => call(operand, start ?? unknownStart));
+  for (const [name, { takes, least = takes.length, returns, call }] of Object.entries(functions)) {
+    const handler = (operand?: unknown, ...more: readonly unknown[]) => call(operand, start ?? unknownStart, ...more);
+    for (let count = least; count <= takes.length; count += 1) {
+      const [firsts = [''], ...others] = takes.slice(0, count).map((types): readonly string[] => (start ? ['dyn'] : types));
+      // Only the first argument may have several types.
+      for (const first of firsts) env.registerFunction(`${name}(${[first, ...others].join()}): ${start ? 'dyn' : returns}`, handler);
+    }
   }
   return env;
 }

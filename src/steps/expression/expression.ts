@@ -16,7 +16,7 @@ import {
   unknownStart,
 } from './environment.js';
 import { ExpressionFault, functions, readers, type Start } from './functions.js';
-import { failingByType, invalid, textWarnings, unbounded, type ExpressionProblem } from './problems.js';
+import { failingByType, invalid, isDay, nullNotes, textWarnings, unbounded, wrongConstant, type ExpressionProblem } from './problems.js';
 
 /** A checked expression over the fields of a row. */
 export interface Expression {
@@ -25,6 +25,8 @@ export interface Expression {
   readonly names: readonly string[];
   /** Comparisons that are valid and probably find too few rows. */
   readonly warnings: readonly Warning[];
+  /** What is as intended for many, but may surprise. */
+  readonly notes: readonly string[];
   /** @throws {ExpressionFault} When the row's values do not fit; the message contains no value. */
   evaluate(row: Row): Value;
 }
@@ -56,7 +58,7 @@ export function compileExpression(
   const program = runtime.parse(source);
   const nodes = [...nodesIn(program.ast)];
   const inferred = typing.check(source);
-  const problem = unbounded(nodes) ?? failingByType(inferred);
+  const problem = unbounded(nodes) ?? failingByType(inferred) ?? wrongConstant(nodes, columns);
   if (problem !== undefined) return problem;
   const type = typeByCel[(inferred.valid ? inferred.type : check.type) ?? 'dyn'];
   if (!type) return { message: `returns a ${check.type ?? 'value'}, which no column can hold` };
@@ -65,11 +67,11 @@ export function compileExpression(
   const names = [...new Set(nodes.flatMap(({ op, args }) => (op === 'id' && typeof args === 'string' ? [args] : [])))];
   const used = columns.map(({ name }) => name).filter((name) => names.includes(name));
   const [root] = nodes;
-  const day = root?.op === 'call' && functions[root.args[0]]?.day === true;
   makeExact(runtime, program.ast);
   makeThreeValued(program.ast);
   const evaluate = directCall(root, columns, (row) => program(complete(row, used)));
-  return { type: day ? 'date' : type, names, warnings, evaluate: (row) => asValue(run(evaluate, row), type) };
+  const notes = nullNotes(nodes, used);
+  return { type: isDay(root) ? 'date' : type, names, warnings, notes, evaluate: (row) => asValue(run(evaluate, row), type) };
 }
 
 /**
@@ -129,6 +131,7 @@ export function planExpression(
   const result = checked(source, input);
   if ('evaluate' in result) {
     for (const warning of result.warnings) plan.warn?.(path, warning);
+    for (const note of result.notes) plan.note?.(path, note);
     return result;
   }
   const { message, unknown } = result;
@@ -189,7 +192,7 @@ function namesBoundBy({ op, args }: ASTNode): readonly string[] {
 const operators: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '==', '!=', '-']);
 
 function besideInstants({ op, args }: ASTNode, isInstant: (node: ASTNode) => boolean): readonly ASTNode[] {
-  if (op === 'call') return functions[args[0]]?.takes.every((type) => type === instant) ? args[1].filter(isNode) : [];
+  if (op === 'call') return args[1].filter((_, index) => functions[args[0]]?.takes[index]?.every((type) => type === instant));
   if (!operators.has(op)) return [];
   const [left, right]: readonly unknown[] = [args].flat();
   if (!isNode(left) || !isNode(right)) return [];

@@ -1,7 +1,7 @@
 import { ParseError, type ASTNode, type TypeCheckResult } from '@marcbachmann/cel-js';
-import { expectations, parserOf, type Column, type Warning } from '../../core/index.js';
-import { comprehensions, isNode, nodesIn } from './environment.js';
-import { readers } from './functions.js';
+import { expectations, parserOf, reasonOf, type Column, type Warning } from '../../core/index.js';
+import { comprehensions, isNode, nodesIn, unknownStart } from './environment.js';
+import { functions, readers } from './functions.js';
 
 export interface ExpressionProblem {
   readonly message: string;
@@ -65,9 +65,44 @@ const depends = /\bnull\b| (?:[!=]=|\+) (?:list|map)| in map/;
 /** Refuses what fails for every row by its types, in the checker's words. An expression whose alternatives have different types can succeed. */
 export function failingByType({ error }: TypeCheckResult): ExpressionProblem | undefined {
   if (!error || !certain.has(error.code) || depends.test(error.summary)) return undefined;
-  const decimal = /\bdouble \S+ int$|\bint \S+ double$/.test(error.summary) ? '; a decimal is written 2.0, not 2' : '';
+  const decimal = /\bdouble(?: \S+|,) int\b|\bint(?: \S+|,) double\b/.test(error.summary) ? '; a decimal is written 2.0, not 2' : '';
   const text = /\bstring\b/.test(error.summary) ? '; a field is text until it is cast, or read with num(), flag(), epoch() or date()' : '';
   return { message: `${error.summary}, for every row${decimal}${text}` };
+}
+
+const samples: Readonly<Record<string, unknown>> = { string: '', double: 0, 'google.protobuf.Timestamp': new Date(0) };
+
+/** Tries the constants after the first argument of our functions: some fail for every row, like a time zone that does not exist. */
+export function wrongConstant(nodes: readonly ASTNode[], columns: readonly Column[]): ExpressionProblem | undefined {
+  const calls = nodes.flatMap(({ op, args }) => (op === 'call' && args[1].slice(1).every((other) => other.op === 'value') ? [args] : []));
+  for (const [name, [first, ...others]] of calls) {
+    const isOfDays = isDay(first) || columns.some((column) => column.type === 'date' && column.name === first?.args);
+    if (name === 'format_time' && isOfDays && others[0]?.args !== 'UTC') return { message: "a day has no time zone; write 'UTC'" };
+    const called = functions[name];
+    try {
+      if (others.length > 0) called?.call(samples[called.takes[0]?.[0] ?? ''], unknownStart, ...others.map(({ args }) => args));
+    } catch (failure) {
+      return { message: `${name}(): ${reasonOf(failure)}` };
+    }
+  }
+  return undefined;
+}
+
+/** Whether a part of an expression calls a function that returns a calendar day. */
+export function isDay(part: ASTNode | undefined): boolean {
+  return part?.op === 'call' && functions[part.args[0]]?.day === true;
+}
+
+/** Says that `!=` is true where one side is null, unless the expression asks whether the field is. */
+export function nullNotes(nodes: readonly ASTNode[], fields: readonly string[]): readonly string[] {
+  const fieldsIn = (parts: readonly ASTNode[]) =>
+    fields.filter((name) => [...nodesIn(parts)].some(({ op, args }) => op === 'id' && args === name));
+  const asksForNull = ({ op, args }: ASTNode) =>
+    op === 'call' ? /^(?:blank|coalesce)$/.test(args[0]) : (op === '==' || op === '!=') && args.some(({ args: value }) => value === null);
+  const asked = fieldsIn(nodes.filter(asksForNull));
+  return fieldsIn(nodes.filter(({ op }) => op === '!='))
+    .filter((name) => !asked.includes(name))
+    .map((name) => `!= is also true where ${name} is null; add ${name} != null if such rows should not count`);
 }
 
 /**
@@ -97,7 +132,7 @@ export function textWarnings(nodes: readonly ASTNode[], columns: readonly Column
 const comparisons: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=', 'in']);
 const searches: ReadonlySet<string> = new Set(['startsWith', 'endsWith', 'contains']);
 /** Functions whose result is still the text of their field. */
-const changing: ReadonlySet<unknown> = new Set(['lower', 'upper', 'trim']);
+const changing: ReadonlySet<unknown> = new Set(['lower', 'upper', 'trim', 'coalesce']);
 /** Functions that read one kind of text only. */
 const strict: ReadonlySet<string> = new Set(['flag', 'epoch', 'date']);
 

@@ -30,6 +30,15 @@ describe('validate', () => {
     expect(expected.toSorted()).toEqual(names.toSorted());
   });
 
+  test('notes where != is true for null, which no warning and no --strict refuses', async () => {
+    const cwd = await folderWith({ 'p.yaml': `${sound.replace('to:', "steps:\n  - filter: email != ''\nto:")}` });
+    const { code, stderr } = await cli(['validate', 'p.yaml', '--strict'], { cwd });
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^p\.yaml: line 4: != is also true where email is null/m),
+    });
+  });
+
   test('reads no file that is much longer than a pipeline', async () => {
     const cwd = await folderWith({ 'rows.yaml': 'name: x\nfrom: leads\nsteps:\n' + '  - dedupe: {}\n'.repeat(150_000) });
     expect(await cli(['validate', 'rows.yaml'], { cwd })).toEqual({
