@@ -1,27 +1,54 @@
 import type { format } from 'fast-csv';
 import type { z } from 'zod';
-import { schema, SinkError, textOf, type OutputColumn, type Value } from '../core/index.js';
+import { defined, schema, SinkError, textOf, timeText, type OutputColumn, type Value } from '../core/index.js';
+import { usually } from '../options/index.js';
 import { memoOfTexts, pieceOf, plainBytes, type Piece, type PlainBytes, type Utf8Vector } from '../vector/index.js';
 import { openInCode } from './alone.js';
 import { checkColumns, fileOptions, outputAt } from './options.js';
 import { builtInSink, type SinkContext, type SinkWriter } from './sink.js';
 import { CellFormat, textFile, type TextSink } from './text.js';
 
-const config = schema((z) =>
-  z.strictObject({
+const config = schema((z) => {
+  const options = z.strictObject({
     ...fileOptions(),
-    delimiter: z
-      .string()
-      .regex(/^[^"\r\n\]\\^\p{Cs}]$/u, 'one character, other than a quote, a line break, ], ^ and a backslash')
-      .default(',')
-      .describe('Character between cells.'),
-    bom: z.boolean().default(false).describe('Begin with a byte order mark, which Excel needs to read UTF-8.'),
-    escape_formulas: z
-      .boolean()
-      .default(false)
-      .describe("Put a ' before texts that spreadsheets would run (= + - @, tab, return). This alters them, also phone numbers with a +."),
-  }),
-);
+    types: usually(z.enum(['typed', 'text']), 'text').describe(
+      "`typed` casts every column to its declared type, `text` keeps the service's text.",
+    ),
+    delimiter: usually(
+      z.string().regex(/^[^"\r\n\]\\^\p{Cs}]$/u, 'one character, other than a quote, a line break, ], ^ and a backslash'),
+      ',',
+    ).describe('Character between cells.'),
+    bom: usually(z.boolean(), false).describe('Begin with a byte order mark, which Excel needs to read UTF-8.'),
+    escape_formulas: usually(z.boolean(), false).describe(
+      "Put a ' before texts that spreadsheets would run (= + - @, tab, return). This alters them, also phone numbers with a +.",
+    ),
+    preset: z
+      .literal('excel')
+      .optional()
+      .describe(
+        'For people with Excel: types: typed, bom: true, escape_formulas: true and the delimiter of the locale, unless set otherwise; ' +
+          'decimals of the locale, times like 2026-11-28 23:59:00, and texts like 012 as ="012", which other readers see.',
+      ),
+    locale: usually(
+      z.string().refine((name) => isKnown(() => Intl.NumberFormat.supportedLocalesOf(name)[0]), 'must be a locale like de-DE'),
+      'en-US',
+    ).describe('Regional format of the Excel.'),
+    time_zone: usually(
+      z.string().refine((zone) => isKnown(() => timeText(new Date(0), zone, 'yyyy')), 'must be a time zone like Europe/Berlin'),
+      'UTC',
+    ).describe('Time zone of times.'),
+  });
+  const asked = options.refine(
+    ({ preset, locale, time_zone }) => preset ?? (locale === undefined && time_zone === undefined),
+    'locale and time_zone need preset: excel',
+  );
+  return asked.transform(({ preset, locale, time_zone: zone = 'UTC', ...given }) => {
+    const decimal = new Intl.NumberFormat(locale ?? 'en-US', { numberingSystem: 'latn' }).format(1.5).charAt(1);
+    const excel = preset && { decimal, zone };
+    const [delimiter, types] = [excel && decimal === ',' ? ';' : ',', excel ? ('typed' as const) : ('text' as const)];
+    return { ...given, types, delimiter, bom: excel !== undefined, escape_formulas: excel !== undefined, ...defined(given), excel };
+  });
+});
 
 /** The options of `csv`, named and explained as in the reference of pipeline files. */
 export type CsvOptions = z.input<ReturnType<typeof config>>;
@@ -54,7 +81,9 @@ export const csvSink = builtInSink({
   open: async (options, context) => textFile({ ...options, ...(await csvFormat(options)) }, context),
 });
 
-type CsvDialect = Pick<z.output<ReturnType<typeof config>>, 'delimiter' | 'bom' | 'escape_formulas'>;
+interface CsvDialect extends Pick<z.output<ReturnType<typeof config>>, 'delimiter' | 'bom' | 'escape_formulas'> {
+  readonly excel?: { readonly decimal: string; readonly zone: string } | undefined;
+}
 
 /** Returns the format and what it cannot write. fast-csv is loaded only when CSV is written. */
 export async function csvFormat(dialect: CsvDialect): Promise<Pick<TextSink, 'format' | 'nul'>> {
@@ -108,7 +137,8 @@ export class CsvFormat extends CellFormat {
   }
 
   protected override putBytes(texts: Utf8Vector, row: number): void {
-    const asItIs = !this.#always && !(this.dialect.escape_formulas && harmless.table[texts.bytes[texts.start(row)] ?? 0] === 0);
+    const { excel, escape_formulas } = this.dialect;
+    const asItIs = !this.#always && !excel && !(escape_formulas && harmless.table[texts.bytes[texts.start(row)] ?? 0] === 0);
     if (!asItIs || !this.out.bytes(texts, row, this.#plain)) this.out.piece(this.#oddly(texts, row));
   }
 
@@ -117,12 +147,23 @@ export class CsvFormat extends CellFormat {
   }
 
   #cell(value: Value, { type }: OutputColumn): string {
+    const { excel } = this.dialect;
     if (typeof value === 'string') return this.#disarmed(value);
-    return value instanceof Date ? this.instant(value, type) : (textOf(value, type) ?? '');
+    if (value instanceof Date)
+      return excel && type !== 'date' ? timeText(value, excel.zone, 'yyyy-MM-dd HH:mm:ss') : this.instant(value, type);
+    const text = textOf(value, type) ?? '';
+    if (typeof value === 'number') return excel ? text.replace('.', excel.decimal) : text;
+    return this.#kept(text);
   }
 
   #disarmed(text: string): string {
-    return this.dialect.escape_formulas && formula.test(text) ? `'${text}` : text;
+    const kept = this.#kept(text);
+    return kept === text && this.dialect.escape_formulas && formula.test(text) ? `'${text}` : kept;
+  }
+
+  /** Keeps texts that Excel would read as numbers, and change. */
+  #kept(text: string): string {
+    return this.dialect.excel && misread.test(text) ? `="${text}"` : text;
   }
 }
 
@@ -137,7 +178,18 @@ function cellFormatter(stream: ReturnType<typeof format>): (cell: string) => str
   };
 }
 
+/** Whether Intl knows a name, and does not throw. */
+function isKnown(find: () => unknown): boolean {
+  try {
+    return Boolean(find());
+  } catch {
+    return false;
+  }
+}
+
 const formula = /^[=+\-@\t\r]/;
+/** Leading zeros, more than 15 digits, what looks like an exponent, and the sign of phone numbers. */
+const misread = /^(?:0\d+|-?\d{16,}|\d+e\d+|\+[\d ()./-]*\d)$/i;
 const harmless = plainBytes(formula, true);
 /** Number of cached results: notes, tags and JSON texts often have few distinct values. */
 const maxOdd = 4096;

@@ -1,7 +1,7 @@
 import { parseString } from 'fast-csv';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Column, Row } from '../../../src/core/index.js';
+import type { Column, Row, Value } from '../../../src/core/index.js';
 import { csv, csvSink, type CsvOptions } from '../../../src/sinks/csv.js';
 import { pageOf } from '../../support/pages.js';
 import { column, recording, writeAll } from '../../support/sinks.js';
@@ -67,6 +67,53 @@ describe('csv', () => {
     const columns = [column('f', 'flag'), column('d', 'date'), column('t', 'timestamp'), column('n', 'integer')];
     const row = { f: 'Y', d: '20240131', t: '-1', n: '9007199254740993' };
     expect(await written(columns, [row], { types: 'typed' })).toContain('true,2024-01-31,1969-12-31T23:59:59.000Z,9007199254740993\n');
+  });
+
+  describe('with preset: excel', () => {
+    const columns = [
+      column('text'),
+      column('share', 'decimal'),
+      column('whole', 'integer'),
+      column('at', 'timestamp'),
+      column('day', 'date'),
+    ];
+    const row = { text: 'ab', share: '-1234.5', whole: '-7', at: '1709251199', day: '20240229' };
+
+    test('writes decimals and times as Excel in the locale and zone reads them', async () => {
+      const options = { preset: 'excel', locale: 'de-DE', time_zone: 'Europe/Berlin' } as const;
+      const text = '\ufefftext;share;whole;at;day\nab;-1234,5;-7;2024-03-01 00:59:59;2024-02-29\n';
+      expect(await written(columns, [row], options)).toBe(text);
+    });
+
+    test('is for en-US in UTC, and leaves to each option what is set', async () => {
+      expect(await written(columns, [row], { preset: 'excel' })).toBe(
+        '\ufefftext,share,whole,at,day\nab,-1234.5,-7,2024-02-29 23:59:59,2024-02-29\n',
+      );
+      const options = { preset: 'excel', delimiter: '|', types: 'text', bom: false, escape_formulas: false } as const;
+      expect(await written(two, [{ a: '=1', b: '1.5' }], options)).toBe('a|B B\n=1|1.5\n');
+    });
+
+    test('quotes decimals where the delimiter is their sign', async () => {
+      expect(await written(columns, [row], { preset: 'excel', locale: 'fr-FR', delimiter: ',' })).toContain('\nab,"-1234,5",-7,');
+    });
+
+    test.each<[Value, string]>([
+      ['012', '="012"'],
+      ['0.5', '0.5'],
+      ['1234567890123456', '="1234567890123456"'],
+      ['123456789012345', '123456789012345'],
+      ['1E5', '="1E5"'],
+      ['+1 (604) 555-0142', '="+1 (604) 555-0142"'],
+      ['+1=2', "'+1=2"],
+      ['=1+1', "'=1+1"],
+      ['="012"', `'="012"`],
+      ['-5', "'-5"],
+      [12345678901234567n, '="12345678901234567"'],
+    ])('keeps the text %p, and runs nothing', async (text, cell) => {
+      const quoted = cell.includes('"') ? `"${cell.replaceAll('"', '""')}"` : cell;
+      expect(await written(two, [{ a: text, b: 'x' }], { preset: 'excel' })).toBe(`\ufeffa,B B\n${quoted},x\n`);
+      expect(await written(two, [{ a: 'x', b: text }], { preset: 'excel' })).toBe(`\ufeffa,B B\nx,${quoted}\n`);
+    });
   });
 
   test('rejects a NUL character instead of losing it', async () => {

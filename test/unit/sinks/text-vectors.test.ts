@@ -47,10 +47,11 @@ const naming = 'original';
 const { nul } = await csvFormat({ delimiter: ',', bom: false, escape_formulas: false });
 const common = fc.record({ types: fc.constantFrom('typed', 'text'), on_error: fc.constantFrom('reject', 'null', 'fail') } as const);
 const delimiter = fc.constantFrom(',', ';', '\t', '|', '-', '[', ' ', 'é', '€', '😀');
+const excel = fc.constantFrom(undefined, { decimal: ',', zone: 'Asia/Kolkata' });
 
 const sinks: Readonly<Record<string, fc.Arbitrary<TextSink>>> = {
   csv: fc
-    .tuple(common, fc.record({ delimiter, bom: fc.boolean(), escape_formulas: fc.boolean() }))
+    .tuple(common, fc.record({ delimiter, excel, bom: fc.boolean(), escape_formulas: fc.boolean() }))
     .map(([options, dialect]) => ({ ...options, naming, nul, format: (columns) => new CsvFormat(columns, dialect, format) })),
   ndjson: common.map((options) => ({ ...options, naming, json: true, format: (columns) => new NdjsonFormat(columns) })),
   table: common.map((options) => ({ ...options, naming, json: true, format: (columns) => new TextTableFormat(columns, 8) })),
