@@ -69,7 +69,9 @@ export function bindChain({ steps = [], to }: ChainShape, around: Surroundings, 
   });
   // Databases commit first: only there may the answer to a commit be lost for good.
   sinks.sort((a, b) => Number(a.place === undefined) - Number(b.place === undefined));
-  return { steps: steps.map((entry, index) => entry && bindEntry(entry, ['steps', index], definitions.steps, around, problem)), sinks };
+  const bound = steps.map((entry, index) => entry && bindEntry(entry, ['steps', index], definitions.steps, around, problem));
+  const variantOf = ({ definition, config }: Omit<PlannedStep, 'input'>) => definition.variant?.(config) ?? definition;
+  return { steps: bound.map((step) => step && { ...step, definition: variantOf(step) }), sinks };
 }
 
 function bindEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(

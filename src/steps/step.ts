@@ -75,6 +75,8 @@ export interface StepDefinition<N extends string = string, C = unknown> extends 
   most?(config: C): number;
   /** Whether rows leave unchanged, and none leaves twice. Default false. */
   readonly keepsRows?: boolean;
+  /** Returns the definition for a configuration with which the step works in another way; it has the same options and columns. */
+  variant?(config: C): StepDefinition<string, C> | undefined;
   /** Finds out what `columns` needs and has to be awaited. */
   prepare?(config: C, input: readonly Column[], queries: Queries): Promise<void>;
   /** Returns `undefined` after a problem that leaves them unknown. */
@@ -120,10 +122,10 @@ export function stepOf<C, In, Out>(
   context?: StepContext,
   more: Omit<StepRuntime, keyof StepContext> = {},
 ): Step<In, Out> {
-  const { name, blocking } = definition;
+  const { name, blocking, open } = definition.variant?.(config) ?? definition;
   // The types of rows follow from the configuration, but the type system cannot follow the columns.
   const made = (counted: StepContext) =>
-    pipe(fields.length > 0 ? requireFields(counted.at, fields) : identity, definition.open(config, { ...counted, ...more })) as Step<
+    pipe(fields.length > 0 ? requireFields(counted.at, fields) : identity, open(config, { ...counted, ...more })) as Step<
       never,
       unknown
     > as Step<In, Out>;

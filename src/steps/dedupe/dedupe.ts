@@ -1,9 +1,11 @@
-import { defer, identity, map } from 'rxjs';
+import { defer, identity, map, pipe } from 'rxjs';
+import type { z } from 'zod';
 import { isOnceOf, type Row } from '../../core/index.js';
 import { batchOf, KeyMap, withBatch, type Step, type Tally } from '../../flow/index.js';
 import { keysOf } from '../../vector/index.js';
-import { checkedConfig, builtInStep, stepOf } from '../step.js';
-import { casefold, refuseRepeats, requireColumn } from '../fields.js';
+import { checkedConfig, builtInStep, stepOf, type StepDefinition } from '../step.js';
+import { casefold, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
+import { sortStep } from '../sort/sort.js';
 
 /** How keys are compared. */
 export interface DedupeOptions {
@@ -52,16 +54,28 @@ export function deduping<T extends Row>(
     });
 }
 
+export interface DedupeConfig extends DedupeOptions {
+  readonly by?: readonly string[] | undefined;
+  readonly keep?: { readonly max: string } | undefined;
+}
+
 /** A read with a consistency check has every row once by the collection's key, so a second set of keys would find nothing. */
-export const dedupeStep = builtInStep('dedupe', {
+export const dedupeStep: StepDefinition<'dedupe', DedupeConfig> = builtInStep('dedupe', {
   summary: 'Drops rows whose key was seen before; the first row read stays. Holds at most 32 bytes per key in memory.',
-  config: (z) =>
+  config: (z): z.ZodType<DedupeConfig> =>
     z.strictObject({
       by: z.array(z.string().min(1)).min(1).optional().describe("Fields that identify a row. Default: the collection's key."),
       normalize: z.literal('casefold').optional().describe('Trim and fold case before comparing, as in join.'),
+      keep: z
+        .strictObject({ max: z.string().min(1) })
+        .optional()
+        .describe('{ max: field } keeps the row with the greatest value, and sorts all rows by it, as sort does, the greatest first.'),
     }),
-  examples: [{}, { by: ['email'], normalize: 'casefold' }],
-  columns: ({ by }, input, plan) => {
+  examples: [{}, { by: ['email'], normalize: 'casefold' }, { by: ['email'], keep: { max: 'timestamp' } }],
+  variant: ({ keep }) => keep && keepingStep,
+  columns: ({ by, keep }, input, plan) => {
+    if (keep) requireDuckdb(plan);
+    if (keep) requireColumn(keep.max, input, plan, ['keep', 'max']);
     refuseRepeats(by ?? [], plan, ['by']);
     (by ?? plan.collection?.key ?? []).forEach((name, index) => {
       const column = requireColumn(name, input, plan, by ? ['by', index] : []);
@@ -80,3 +94,14 @@ export const dedupeStep = builtInStep('dedupe', {
     return nothingToDo ? identity : deduping(key, { normalize }, runtime.tally);
   },
 });
+
+/** Sorts all rows, so that the first one of a key is the one to keep. A value that does not cast comes last. */
+const keepingStep: StepDefinition<'dedupe', DedupeConfig> = {
+  ...dedupeStep,
+  blocking: true,
+  open: ({ by, normalize, keep }, runtime) => {
+    const order = (keep ? [keep.max] : []).map((field) => ({ field, descending: true }));
+    const sorted = sortStep.open({ by: order, on_error: 'null' }, runtime);
+    return pipe(sorted, deduping(by ?? runtime.collection?.key ?? [], { normalize }, runtime.tally));
+  },
+};

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Row } from '../../../src/core/index.js';
 import { dedupe } from '../../../src/steps/index.js';
 import { steps } from '../../../src/steps/registry.js';
-import { opened, pages, rowsThrough, runtime, sample, through } from './support.js';
+import { opened, otherSide, pages, parsed, rowsThrough, runtime, sample, through } from './support.js';
 
 test('keeps the first row of every key, and all rows whose key lacks a part, whenever it is subscribed to', async () => {
   const part = fc.constantFrom('', 'a', 'ab', 'b', 'bb', '1:a', ':', null);
@@ -36,6 +36,19 @@ test('keeps no keys of rows that a checked read gives once each, and any others 
   for (const config of [{}, { by: ['lead_id'] }]) expect((await through(opened(steps.dedupe, config, context), input))[0]).toBe(input[0]);
   for (const by of [['email'], ['email', 'uid']])
     expect((await through(opened(steps.dedupe, { by }, context), input))[0]?.rows).toEqual(input[0]?.rows.slice(0, 1));
+});
+
+test('keeps the row with the greatest value by its declared type, and of several the first; what does not cast comes last', async () => {
+  const ages = ['9', '18', '18', 'x', '', null, 'y'];
+  const emails = ['a', 'A', 'a', 'a', 'b', ' B', ''];
+  const rows = ages.map((age, index) => sample('leads', { lead_id: String(index), age, email: emails[index] ?? null }));
+  const config = { by: ['email'], normalize: 'casefold', keep: { max: 'age' } };
+  const step = steps.dedupe.variant?.(parsed(steps.dedupe, config));
+  if (!step) throw new Error('keep changes nothing');
+  const context = runtime();
+  const out = await through(opened(step, config, context), otherSide(rows.slice(0, 3), rows.slice(3)));
+  expect(out.flatMap((page) => page.rows).map(({ lead_id }) => lead_id)).toEqual(['1', '4', '6']);
+  expect(context.tally).toMatchObject({ duplicates: 4, rejected: 0, nulled: 0 });
 });
 
 describe('under casefold', () => {

@@ -226,6 +226,6 @@ export function casesOf(more: Partial<Record<keyof typeof steps, readonly unknow
   return (Object.keys(steps) as (keyof typeof steps)[]).flatMap((name) => {
     const definition: StepDefinition = steps[name];
     const configs = [...definition.examples, ...configurations[name], ...(more[name] ?? [])];
-    return configs.map((config) => [name, JSON.stringify(config), definition, config] as const);
+    return configs.map((config) => [name, JSON.stringify(config), definition.variant?.(config) ?? definition, config] as const);
   });
 }
