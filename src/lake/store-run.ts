@@ -295,18 +295,14 @@ export class StoreRun {
   /** Opens a file that becomes an object, where it can stay or in the scratch folder. */
   async #open(key: string): Promise<PartialFile> {
     const { linked, objects } = this.table;
-    const path = await linked?.pathOf(key);
-    if (path === undefined) {
-      this.#files += 1;
-      const scratch = join(this.scratch?.path ?? '', `${this.#files}.parquet`);
-      const file = await PartialFile.open(scratch, scratch);
-      this.#opened.add(file);
-      return file;
+    const permissions = linked && this.options.permissions;
+    this.#files += 1;
+    const path = linked ? await linked.pathOf(key) : join(this.scratch?.path ?? '', `${this.#files}.parquet`);
+    if (linked) {
+      const made = await makeFolders(dirname(path), objects.root, permissions, (folder) => this.#changed.add(folder));
+      this.made = [...this.made, ...made];
+      this.#changed.add(dirname(path));
     }
-    const { permissions } = this.options;
-    const made = await makeFolders(dirname(path), objects.root, permissions, (folder) => this.#changed.add(folder));
-    this.made = [...this.made, ...made];
-    this.#changed.add(dirname(path));
     const file = await PartialFile.open(path, path, [], permissions);
     this.#opened.add(file);
     return file;

@@ -76,17 +76,11 @@ export class SourceRows implements SourcePresence {
   async missing(at: string, count: number, keys: readonly SourceKey[]): Promise<(place: number) => boolean> {
     const { collection, consistency } = this.options;
     const { name } = collection;
-    const nobody = () => false;
-    if (count === 0) return nobody;
+    if (count === 0) return () => false;
     const rows = `${amountOf(count, 'row')} of the output ${count === 1 ? 'has a key' : 'have keys'} that ${name} did not have`;
-    if (this.#isUntold || this.#read?.keyless) {
-      this.#warn(`${at}: ${rows}, and a row without its key was ${this.#isUntold ? 'rejected' : 'read'}, so none of them is deleted`);
-      return nobody;
-    }
-    if (this.#last === undefined) {
-      this.#warn(`${at}: ${rows}, and no row was read at all, so none of them is deleted; to empty a table, run once with mode: replace`);
-      return nobody;
-    }
+    if (this.#isUntold) return this.#kept(`${at}: ${rows}, and a row without its key was rejected`);
+    if (this.#read?.keyless) return this.#kept(`${at}: ${rows}, and a row without its key was read`);
+    if (this.#last === undefined) return this.#kept(`${at}: ${rows}, and no row was read at all (mode: replace empties a table)`);
     const isProven = consistency.outcome === 'proven';
     const isCounted = consistency.counted === 'rows' && (consistency.outcome === 'stable' || consistency.outcome === 'repaired');
     const refused = (why: string) => new GateError('E_GATE_MISSING', `${at}: ${rows}, but ${why}`);
@@ -106,10 +100,8 @@ export class SourceRows implements SourcePresence {
     const areControlsThere = async () => (await this.#areThere(controls)).every((isThere) => isThere === true);
     const areThere = (await areControlsThere()) ? await this.#areThere(keys) : undefined;
     // A service that finds nothing at the moment says nothing about the rest.
-    if (!areThere || !(await areControlsThere())) {
-      this.#warn(`${at}: ${rows}, and single reads do not find rows that were read either, so none of them is deleted`);
-      return () => false;
-    }
+    if (!areThere || !(await areControlsThere()))
+      return this.#kept(`${at}: ${rows}, and single reads do not find rows that were read either`);
     const present = areThere.filter((isThere) => isThere !== false).length;
     if (present > 0) this.#warn(`${at}: ${rows}, but ${amount(present)} of them are found one by one, so they stay`);
     return (place) => areThere[place] === false;
@@ -136,6 +128,11 @@ export class SourceRows implements SourcePresence {
       if (isViolation(failure)) return undefined;
       throw failure;
     }
+  }
+
+  #kept(why: string): () => boolean {
+    this.#warn(`${why}, so none of them is deleted`);
+    return () => false;
   }
 
   #warn(message: string): void {

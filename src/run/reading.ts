@@ -1,15 +1,7 @@
 import { BehaviorSubject, defer, filter, forkJoin, map, switchMap, takeUntil, tap, type Observable } from 'rxjs';
 import { columnsOf, type Collection } from '../collections/index.js';
-import {
-  GateError,
-  newConsistency,
-  SourceError,
-  type Column,
-  type LeadstreamError,
-  type OnDuplicateKey,
-  type Row,
-  type Warning,
-} from '../core/index.js';
+import { GateError, newConsistency, SourceError } from '../core/index.js';
+import type { Column, LeadstreamError, OnDuplicateKey, Row, Warning } from '../core/index.js';
 import { ChainRead, countOf, deliver, emptyTally } from '../flow/index.js';
 import type { ChainStep, Fault, Page, Tally } from '../flow/index.js';
 import { accountMark } from '../http/index.js';
