@@ -55,7 +55,7 @@ export const outcomes = ['written', 'filtered', 'duplicates', 'beyondLimit', 'un
 /** The row counts of one sink. Origins and outcomes must have the same sum before anything is published. */
 export type RowCounts = { readonly [K in (typeof origins)[number] | (typeof outcomes)[number]]: number };
 
-/** What a merge did to the rows of an output. `before` and `inserted` without `deleted` are the rows that it has then. */
+/** What a merge did to the rows of an output, which has `before + inserted - deleted + closed` rows then. */
 export interface MergeCounts {
   /** Rows of the output before. */
   readonly before: number;
@@ -68,10 +68,12 @@ export interface MergeCounts {
   readonly deleted: number;
   /** Rows that were marked as deleted, and stay. */
   readonly marked?: number;
+  /** With history, versions of changed and deleted rows that ended, and stay. */
+  readonly closed?: number;
 }
 
 /** The counts of a merge that are about rows of the run, or of the output. */
-export const mergeWords = ['inserted', 'changed', 'unchanged', 'deleted', 'marked'] as const;
+export const mergeWords = ['inserted', 'changed', 'unchanged', 'deleted', 'marked', 'closed'] as const;
 
 export function wordOf(count: string): string {
   return count === 'beyondLimit' ? 'beyond the limit' : count;

@@ -12,6 +12,7 @@ import { Rewriting } from './rewrite.js';
 import { RowShape } from './row-shape.js';
 import type { Evidence, RunLog } from './run-log.js';
 import { type Publication, StoreRun } from './store-run.js';
+import { isIndexed } from './versions.js';
 
 /** Files with fewer bytes are small. One that is written ends with the row group that reaches them. */
 const smallBytes = 128 * 1024 * 1024;
@@ -85,8 +86,8 @@ async function compacted(
     for (const small of partitions) {
       for (const file of small) {
         await rewriting.add(file, (rows, named) => {
-          index?.staying(file, rows.rows, shape.vectorsOf(named, file));
-          return rows;
+          if (isIndexed(file, before.schema)) index?.staying(file, rows.rows, shape.vectorsOf(named, file));
+          return [{ folder: folderOf(file), batch: rows }];
         });
       }
       await rewriting.end(folderOf(itemAt(small, 0)));

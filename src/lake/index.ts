@@ -3,7 +3,6 @@ export { rollBack, rollBackAll, tableRuns, type TableRun } from './history.js';
 export { MissingRows, refuseChanged } from './missing-rows.js';
 export { manifestShape, modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
 export { partitionTerm, runDateColumn, tableKinds, type TableKind } from './partitions.js';
-export { deletedAt } from './row-shape.js';
 export { OpenedRun } from './run.js';
 export { RunLog, type Evidence } from './run-log.js';
 export { StoreRun } from './store-run.js';
@@ -13,4 +12,5 @@ export { isInCatalog, linkedTable, storesOption, storeTable, type TableAccess, t
 export { catalogOptions, type CatalogOptions, RestCatalog } from './iceberg/index.js';
 export { pointerOfSeveral, viewName } from './pointer.js';
 export { type Participant, sharedFormat, TableSets, type Together } from './together.js';
+export { addedColumns, type AddingOptions, deletedAt, isCurrent } from './versions.js';
 export { verifyTable, type Verification, type VerifyOptions } from './verify.js';

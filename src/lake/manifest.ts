@@ -60,10 +60,7 @@ export const manifestShape = schema((z) =>
     pipeline: z.string().describe('Name of the pipeline.'),
     fingerprint: z.string().describe('SHA-256 of the pipeline without credentials; empty for a table written in code.'),
     service: z.string().optional().describe('Address of the service; absent for a table written in code.'),
-    account: z
-      .string()
-      .optional()
-      .describe('Tells accounts apart: 64 bits of a digest of the user id, or 16 of that of a key, too few to guess it by.'),
+    account: z.string().optional().describe('Tells accounts apart: 64 bits of a digest of the user id, or 16 of that of a key.'),
     collection: z.string(),
     started_at: z.string(),
     finished_at: z.string(),
@@ -87,12 +84,10 @@ export const manifestShape = schema((z) =>
       merged: z
         .object({
           ...{ before: count(), inserted: count(), changed: count(), unchanged: count(), deleted: count() },
-          ...{ marked: count().optional(), rewritten: count() },
+          ...{ closed: count().optional(), marked: count().optional(), rewritten: count() },
         })
         .optional()
-        .describe(
-          'Of a merge: rows before; what became of them and of those of the run; those written again because of others in their files.',
-        ),
+        .describe('Of a merge: rows before; what became of them and of those of the run; those written again because of others.'),
     }),
     files: z.array(
       z.object({
@@ -124,6 +119,10 @@ export const manifestShape = schema((z) =>
         located: z.boolean().optional().describe('Whether it has the place of each file in `files`.'),
       })
       .optional(),
+    history: z
+      .object({ boundary: z.string(), key: z.array(z.string()) })
+      .optional()
+      .describe('Of a table with all versions of its rows: when those of this run began, and the columns that identify a row.'),
     success_file: z.boolean().describe('Whether the folder has a file `_SUCCESS`.'),
     output: z.string().describe('Name of the sink in `books`.'),
     books: z.record(z.string(), z.unknown()).describe('Row counts of this run, by sink; empty for a table written in code.'),

@@ -1,14 +1,5 @@
-import {
-  amount,
-  amountOf,
-  compareShare,
-  GateError,
-  maxSingleReads,
-  type MergeCounts,
-  SinkError,
-  type SourceKey,
-  type SourcePresence,
-} from '../core/index.js';
+import { amount, amountOf, compareShare, GateError, maxSingleReads, SinkError } from '../core/index.js';
+import type { MergeCounts, SourceKey, SourcePresence } from '../core/index.js';
 
 /** What the last run of an output was of, as far as it said that. */
 type LastRun = { readonly [K in keyof SourcePresence['of']]?: string | undefined };
@@ -86,6 +77,6 @@ export function refuseChanged(
   presence: SourcePresence | undefined,
 ): void {
   if (presence?.acceptDeletes || compareShare(changed, most, before) <= 0n) return;
-  const rows = `${amount(changed)} of ${amountOf(before, 'row')} changed`;
-  throw new GateError('E_GATE_MERGE', `${at}: ${rows}, which is more than max_changed allows`);
+  const what = `${amount(changed)} of ${amountOf(before, 'row')} changed, which is more than max_changed allows`;
+  throw new GateError('E_GATE_MERGE', `${at}: ${what}; if that is right, raise it, or run once with --accept-deletes`);
 }

@@ -1,9 +1,8 @@
 import type { SourcePresence } from '../core/index.js';
-import { readGroups } from '../parquet/index.js';
-import { batchFromRows } from '../vector/index.js';
+import type { Vector } from '../vector/index.js';
 import type { FieldIds } from './format.js';
-import { type KeyIndex, namesIn } from './keys.js';
-import type { Manifest } from './manifest.js';
+import { type KeyIndex, readRows } from './keys.js';
+import type { ManifestFile } from './manifest.js';
 import { MissingRows } from './missing-rows.js';
 import type { StoreRun } from './store-run.js';
 
@@ -25,7 +24,6 @@ interface MissingOptions {
  */
 export async function deleteMissing(
   landing: StoreRun,
-  before: Manifest,
   index: KeyIndex,
   { presence, key, maxDeleted, fieldIds }: MissingOptions,
 ): Promise<void> {
@@ -33,26 +31,19 @@ export async function deleteMissing(
   const { shape } = index;
   const columns = key.map((name) => shape.columns.findIndex((column) => column.name === name));
   const missing = new MissingRows(at, presence);
-  const unseen = index.unseen();
-  for (const file of before.files) {
-    if (!unseen.has(file.name)) continue;
-    await landing.reading(file.name, async (path) => {
-      const nameOf = await namesIn(path, fieldIds);
-      for await (const rows of readGroups(path, shape.keyInFiles.map(nameOf))) {
-        const vectors = shape.vectorsOf(batchFromRows(rows), file, nameOf);
-        const keyAt = shape.keysOf(vectors);
-        for (let row = 0; row < rows.length; row += 1) {
-          const text = keyAt(row) ?? '';
-          if (!index.isUnseen(text, file.name)) continue;
-          const source = columns.map((column) => String(vectors[column]?.value(row)));
-          const state = missing.take(text, source);
-          if (state !== 'rejected') index.mark(text, state === 'read' ? 'gone' : 'unread');
-        }
-      }
-    });
-  }
+  const take = ({ name }: ManifestFile, rows: number, vectors: readonly Vector[]) => {
+    const keyAt = shape.keysOf(vectors);
+    for (let row = 0; row < rows; row += 1) {
+      const text = keyAt(row) ?? '';
+      if (!index.isUnseen(text, name)) continue;
+      const source = columns.map((column) => String(vectors[column]?.value(row)));
+      const state = missing.take(text, source);
+      if (state !== 'rejected') index.mark(text, state === 'read' ? 'gone' : 'unread');
+    }
+  };
+  await readRows(landing, index.unseen(), shape, fieldIds, take, shape.keyInFiles);
   const verdict = await missing.verdict(last);
-  if (typeof verdict === 'boolean') index.settle(verdict);
-  else for (const [text, isMissing] of verdict) index.mark(text, isMissing ? 'gone' : 'stays');
-  missing.refuseMany(index.deleted, maxDeleted, before.rows - index.markedBefore());
+  if (verdict === true) index.deleteUnread();
+  else if (verdict) for (const [text, isMissing] of verdict) if (isMissing) index.mark(text, 'gone');
+  missing.refuseMany(index.deleted, maxDeleted, index.unmarkedBefore());
 }

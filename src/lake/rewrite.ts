@@ -5,8 +5,8 @@ import type { PartialFile } from '../store/index.js';
 import { Batch, batchFromRows, type RecordBatch, type RowDigests } from '../vector/index.js';
 import { DataFiles, type DataFilesOptions } from './data-files.js';
 import type { AddedFile, FieldIds } from './format.js';
-import { folderOf, type Manifest, type ManifestFile } from './manifest.js';
-import { type Partitioning, textsIn } from './partitions.js';
+import type { Manifest, ManifestFile } from './manifest.js';
+import { type PartitionedBatch, type Partitioning, textsIn } from './partitions.js';
 import { RowShape } from './row-shape.js';
 import type { StoreRun } from './store-run.js';
 import { manifestDifferences } from './verify.js';
@@ -51,20 +51,22 @@ export class Rewriting {
   /**
    * Adds the rows of a file of the table before.
    *
-   * @param keep Returns those that stay, also with other values; the columns of the second argument have names.
+   * @param keep Returns those that stay, also with other values, by the folder of their partition; the columns of the second argument
+   * have names.
    * @throws {GateError} `E_GATE_VERIFY` for a changed file.
    * @throws {SinkError} `E_SINK_FOREIGN` for columns or values that the table cannot have.
    */
-  async add(file: ManifestFile, keep: (rows: Batch, named: RecordBatch) => Batch): Promise<void> {
+  async add(file: ManifestFile, keep: (rows: Batch, named: RecordBatch) => readonly PartitionedBatch[]): Promise<void> {
     const { landing, before, by } = this;
     await landing.reading(file.name, async (path) => {
       const [difference] = await manifestDifferences(path, file, before);
       if (difference !== undefined) throw new GateError('E_GATE_VERIFY', `${landing.at}: ${difference}`);
       for await (const named of this.#groupsOf(path, file)) {
         const vectors = by.inFiles.map(({ name }) => named.columnOrNulls(name));
-        const kept = keep(new Batch(named.length, vectors), named);
-        this.#addTo(this.#read, kept);
-        await this.#files.add(landing.kind === 'iceberg' ? by.split(kept) : [{ folder: folderOf(file), batch: kept }], kept.rows);
+        for (const part of keep(new Batch(named.length, vectors), named)) {
+          this.#addTo(this.#read, part.batch);
+          await this.#files.add(landing.kind === 'iceberg' ? by.split(part.batch) : [part], part.batch.rows);
+        }
       }
     });
   }

@@ -4,12 +4,6 @@ import { daysOf, DictionaryVector, keyOf, type RecordBatch, type RowDigests, row
 import { folderOf, type ManifestFile } from './manifest.js';
 import { textsIn } from './partitions.js';
 
-/** The column that `on_missing: mark` adds. */
-export const deletedAt: OutputColumn = {
-  ...{ name: 'deleted_at', field: 'deleted_at', original: 'deleted_at', type: 'timestamp' },
-  comment: 'When a run first found that the row was gone from the list; null while it is there.',
-};
-
 /** What of a row is its key and its content. Both are the same for a row of a run and for one that is read from a file. */
 export class RowShape {
   readonly #texts: readonly ((value: Value) => string | null)[];
@@ -62,13 +56,6 @@ export class RowShape {
       const level = this.folders.indexOf(field);
       return level < 0 ? rows.columnOrNulls(nameOf(name)) : new DictionaryVector([levels[level] ?? null], new Uint16Array(rows.length));
     });
-  }
-
-  /** The place of the column that says when a row was deleted; -1 if rows are not marked. */
-  get markAt(): number {
-    return this.columns.findIndex(
-      ({ field, type }) => field === deletedAt.field && type === deletedAt.type && this.ignored.includes(field),
-    );
   }
 
   /** Returns the columns of the key that are in files. */

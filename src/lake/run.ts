@@ -2,7 +2,7 @@ import { GateError, SinkError } from '../core/index.js';
 import type { OutputColumn, Refuses, SourcePresence } from '../core/index.js';
 import type { Encoding, ParquetEngine } from '../parquet/index.js';
 import type { Action, FileContent, PartialFile } from '../store/index.js';
-import { Batch, FlatVector } from '../vector/index.js';
+import type { Batch } from '../vector/index.js';
 import { DataFiles, type DataFilesOptions } from './data-files.js';
 import { manifestFileOf } from './format.js';
 import { indexOf, type KeyedMode, type KeyIndex } from './keys.js';
@@ -11,8 +11,9 @@ import { refuseChanged } from './missing-rows.js';
 import { folderOf, type Manifest, type ManifestFile, type Published, type RunFacts, sumOf } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
 import { type RewriteOptions, Rewriting } from './rewrite.js';
-import { deletedAt, RowShape } from './row-shape.js';
+import { RowShape } from './row-shape.js';
 import type { Mode, StoreRun, StoreRunContext, StoreRunOptions } from './store-run.js';
+import { addedColumns, boundaryOf, endedFolderOf, goneAt, isCurrent, withAdded } from './versions.js';
 
 /** How a run changes its table. */
 export interface TableRunOptions extends StoreRunOptions, Omit<DataFilesOptions, 'encoding' | 'partitioned' | 'valuesOf'> {
@@ -22,6 +23,8 @@ export interface TableRunOptions extends StoreRunOptions, Omit<DataFilesOptions,
   readonly ignore?: readonly string[] | undefined;
   /** What becomes of rows whose keys the source does not have any more. */
   readonly on_missing?: 'keep' | 'delete' | 'mark' | undefined;
+  /** Whether replaced and deleted rows stay, as versions that ended, for `merge`. */
+  readonly history?: boolean | undefined;
   readonly max_deleted?: number | undefined;
   readonly max_changed?: number | undefined;
   readonly success_file: boolean;
@@ -31,6 +34,7 @@ export interface TableRunContext extends StoreRunContext {
   /** Stops long work after the last row. */
   readonly signal?: AbortSignal | undefined;
   readonly presence?: SourcePresence | undefined;
+  firstStart(): string;
   runDate(): string;
 }
 
@@ -40,6 +44,8 @@ interface Run {
   readonly engine: ParquetEngine;
   readonly options: TableRunOptions;
   readonly context: TableRunContext;
+  /** When the versions of the run begin; `undefined` without history. */
+  readonly boundary: Date | undefined;
 }
 
 /** A run of a table whose columns are not known yet. */
@@ -51,12 +57,13 @@ export class OpenedRun {
   /** @throws {GateError} `E_GATE_VERIFY` when files to be kept are not what their run wrote. */
   static async open(landing: StoreRun, engine: ParquetEngine, options: TableRunOptions, context: TableRunContext): Promise<OpenedRun> {
     try {
+      const boundary = boundaryOf(context.at, landing.before, options, context.firstStart());
       if (isKeyed(options.mode)) await landing.checkRetained(retained(options.mode, landing.before, []));
+      return new OpenedRun({ landing, engine, options, context, boundary });
     } catch (failure) {
       await landing.abort();
       throw failure;
     }
-    return new OpenedRun({ landing, engine, options, context });
   }
 
   /** The table before this run. */
@@ -80,10 +87,13 @@ export class OpenedRun {
    * @param fields Those that identify a row, for `append` and `merge`.
    * @throws {SinkError} `E_SINK_VALUE` for columns that cannot form one table. @throws {GateError} `E_GATE_SCHEMA`.
    */
-  async begin(columns: readonly OutputColumn[], fields: readonly string[], encoding: Encoding): Promise<BegunRun> {
+  async begin(written: readonly OutputColumn[], fields: readonly string[], encoding: Encoding): Promise<BegunRun> {
     const { engine, options, context, landing } = this.run;
     const { at, runId } = context;
-    const partitioning = partitionBy(columns, options.partition_by, context.runDate(), landing.kind);
+    const added = addedColumns(options);
+    const columns = [...written, ...added];
+    const by = [...(options.history ? [isCurrent.field] : []), ...options.partition_by];
+    const partitioning = partitionBy(columns, by, context.runDate(), landing.kind);
     const { inFiles, names } = partitioning;
     const inFolders = partitioning.columns.slice(inFiles.length);
     const results = partitioning.fields.filter(({ transform }) => transform !== 'identity');
@@ -93,14 +103,17 @@ export class OpenedRun {
       [...inFolders, ...results].map(({ name }) => name),
     );
     if (inFiles.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: every column is in partition_by, so none is left for the files`);
-    checkFit(at, options.mode, landing.before, columns, names);
-    const fieldIds = landing.checkColumns(partitioning.columns, partitioning.fields);
     const namesOfAll = (wanted: readonly string[] = []) => namesOf(columns.filter(({ field }) => wanted.includes(field)));
     const folders = landing.kind === 'iceberg' ? [] : names;
     const { mode } = options;
-    const marks = options.on_missing === 'mark' ? [deletedAt.name] : [];
-    const shape = new RowShape(columns, namesOfAll(fields), [...namesOfAll(options.ignore), ...marks], folders);
+    const { before } = landing;
+    const shape = new RowShape(columns, namesOfAll(fields), [...namesOfAll(options.ignore), ...namesOf(added)], folders);
+    checkFit(at, mode, before, shape, names);
+    const fieldIds = landing.checkColumns(partitioning.columns, partitioning.fields);
     const index = isKeyed(mode) ? await indexOf(landing, shape, mode, fieldIds) : undefined;
+    const fresh = before?.history ? namesOf(columns).filter((name) => !namesOf(before.schema).includes(name)) : [];
+    if (fresh.length > 0)
+      await index?.continueVersions(landing, new RowShape(columns, shape.key, [...shape.ignored, ...fresh], folders), fieldIds);
     const partitioned = inFiles.length < columns.length || (landing.kind === 'iceberg' && names.length > 0);
     const create = (folder: string, number: number) => landing.create(folder, number);
     const take = async (name: string, file: PartialFile) => {
@@ -114,7 +127,7 @@ export class OpenedRun {
       valuesOf: partitioning.valuesOf,
     };
     this.#files = new DataFiles({ create, take }, runId, engine, inFiles, fileOptions);
-    if (options.mode === 'replace' && names.length === 0 && landing.kind === 'plain') await this.#files.begin();
+    if (mode === 'replace' && names.length === 0 && landing.kind === 'plain') await this.#files.begin();
     const sourceKey = fields.flatMap((field) => namesOfAll([field]));
     return new BegunRun(this.run, columns, partitioning, this.#files, index, { ...fileOptions, fieldIds, sourceKey });
   }
@@ -139,7 +152,9 @@ class BegunRun {
 
   /** Resolves when the rows are stored, or wait in a bounded buffer. */
   async write(batch: Batch): Promise<void> {
-    const added = this.index?.take(batch, this.run.options.mode === 'merge') ?? batch;
+    const { options, boundary } = this.run;
+    const rows = withAdded(batch, options, boundary);
+    const added = this.index?.take(rows, options.mode === 'merge') ?? rows;
     await this.files.add(this.partitioning.split(added), added.rows);
   }
 
@@ -151,9 +166,8 @@ class BegunRun {
     const { mode } = options;
     const isMerge = mode === 'merge';
     if (isMerge) await this.#judge();
-    const { inserted = 0, unchanged = 0, changed = 0, deleted: gone = 0 } = index ?? {};
-    const left = index?.touched();
-    const touched = before?.files.filter(({ name }) => left?.has(name)) ?? [];
+    const { inserted = 0, unchanged = 0, changed = 0, extended = 0, deleted: gone = 0 } = index ?? {};
+    const touched = index?.touched() ?? [];
     const isSame = isMerge && before !== undefined && inserted + changed + gone === 0;
     const fresh = await files.finish(undefined);
     const again = touched.length === 0 ? [] : await this.#rewritten(touched, fresh.length);
@@ -165,7 +179,8 @@ class BegunRun {
     const rows = sumOf(fresh, 'rows');
     const total = sumOf([...added, ...old], 'rows');
     const removed = options.on_missing === 'mark' ? { deleted: 0, marked: gone } : { deleted: gone };
-    const merged = isMerge ? { before: before?.rows ?? 0, inserted, changed, unchanged, ...removed } : undefined;
+    const ends = options.history ? { closed: changed - extended + gone } : {};
+    const merged = isMerge ? { before: before?.rows ?? 0, inserted, changed, unchanged, ...removed, ...ends } : undefined;
     const run = { written: rows, unchanged, changed, ...(merged && { merged: { ...merged, rewritten: sumOf(again, 'rows') } }) };
     const all = [...old, ...added.map(manifestFileOf)].sort((a, b) => (a.name < b.name ? -1 : 1));
     return {
@@ -190,23 +205,22 @@ class BegunRun {
   /** Finds out which rows are deleted. @throws {GateError} `E_GATE_MERGE`, `E_GATE_MISSING`. */
   async #judge(): Promise<void> {
     const { landing, options, context } = this.run;
-    const { on_missing: onMissing = 'keep', max_deleted: maxDeleted = 0, max_changed: maxChanged = 1 } = options;
+    const { on_missing: onMissing = 'keep', max_deleted: maxDeleted = 0, max_changed: maxChanged = options.history ? 0.5 : 1 } = options;
     const { fieldIds, sourceKey: key } = this.rewriting;
-    const { before, at } = landing;
     const { presence } = context;
-    if (!before || !this.index) return;
-    refuseChanged(at, { before: before.rows, changed: this.index.changed }, maxChanged, presence);
-    if (onMissing !== 'keep') await deleteMissing(landing, before, this.index, { presence, key, maxDeleted, fieldIds });
+    if (!landing.before || !this.index) return;
+    const changed = this.index.changed - this.index.extended;
+    refuseChanged(landing.at, { before: sumOf(this.index.files, 'rows'), changed }, maxChanged, presence);
+    if (onMissing !== 'keep') await deleteMissing(landing, this.index, { presence, key, maxDeleted, fieldIds });
   }
 
   /** Writes the rows of files again that are still part of the table, those of a partition to one file, if it does not get too large. */
   async #rewritten(touched: readonly ManifestFile[], opened: number) {
     const { partitioning, index } = this;
-    const { landing, engine, context } = this.run;
+    const { landing, engine, context, boundary } = this.run;
     const { before } = landing;
     if (!before || !index) return [];
-    const markAt = partitioning.inFiles.findIndex(({ field }) => field === deletedAt.field);
-    const now = new Date();
+    const now = boundary ?? new Date();
     const rewriting = new Rewriting(landing, before, partitioning, {
       ...this.rewriting,
       ...{ runId: context.runId, engine, opened, signal: context.signal },
@@ -214,16 +228,20 @@ class BegunRun {
     });
     try {
       for (const folder of new Set(touched.map(folderOf))) {
+        const goneTo = boundary ? endedFolderOf(folder) : folder;
         for (const file of touched.filter((each) => folderOf(each) === folder)) {
           await rewriting.add(file, (rows, named) => {
-            const { stay, marked } = index.staying(file, rows.rows, index.shape.vectorsOf(named, file));
-            if (marked.size === 0) return rows.keep(stay);
-            const marks = stay.map((row) => (marked.has(row) ? now : rows.column(markAt).value(row)));
-            return new Batch(stay.length, rows.keep(stay).columns.with(markAt, new FlatVector(marks)));
+            const { stay, gone } = index.staying(file, rows.rows, index.shape.vectorsOf(named, file));
+            const kept = goneAt(now, rows.keep(gone), partitioning.inFiles);
+            return [
+              { folder, batch: rows.keep(stay) },
+              { folder: goneTo, batch: kept },
+            ];
           });
           index.checkLeft(file);
         }
         await rewriting.end(folder);
+        await rewriting.end(goneTo);
       }
       return await rewriting.finish();
     } finally {
@@ -232,7 +250,7 @@ class BegunRun {
   }
 
   #manifest(facts: RunFacts, run: Manifest['run'], all: readonly ManifestFile[], keys: FileContent | undefined): Manifest {
-    const { options, context, landing } = this.run;
+    const { options, context, landing, boundary } = this.run;
     const { before } = landing;
     const { columns, partitioning, index } = this;
     const { key = [], ignored = [] } = index?.shape ?? {};
@@ -262,6 +280,7 @@ class BegunRun {
       run,
       files: [...all],
       schema: columns.map((column) => ({ ...column })),
+      ...(boundary && { history: { boundary: boundary.toISOString(), key: [...key] } }),
       keys: index &&
         keys && {
           ...{ columns: [...key], rows: index.rows, ...keys },
@@ -286,8 +305,8 @@ function retained(mode: Mode, before: Manifest | undefined, files: readonly Mani
   return before.files.filter((file) => file.rows > 0 && !replaced.has(folderOf(file)));
 }
 
-/** Checks that this run has the partitions of the earlier one, and its columns in the same types. @throws {GateError} `E_GATE_SCHEMA`. */
-function checkFit(at: string, mode: Mode, before: Manifest | undefined, columns: readonly OutputColumn[], partitions: readonly string[]) {
+/** Checks that this run has the partitions, types and versions of the earlier one. @throws {GateError} `E_GATE_SCHEMA`. */
+function checkFit(at: string, mode: Mode, before: Manifest | undefined, { columns, key }: RowShape, partitions: readonly string[]) {
   if (mode === 'replace' || before === undefined) return;
   const now = new Map(columns.map(({ name, type }) => [name, type]));
   const problems = before.schema.flatMap(({ name, type }) => {
@@ -297,6 +316,9 @@ function checkFit(at: string, mode: Mode, before: Manifest | undefined, columns:
   });
   if (before.partition_by.join() !== partitions.join())
     problems.push(`the table is partitioned by ${listed(before.partition_by)}, this run by ${listed(partitions)}`);
+  const versions = before.history?.key ?? key;
+  if (versions.toSorted().join('\0') !== key.toSorted().join('\0'))
+    problems.push(`the table has versions by the key ${listed(versions)}, this run by ${listed(key)}`);
   if (problems.length === 0) return;
   throw new GateError('E_GATE_SCHEMA', `${at}: mode ${mode} cannot keep files of the table: ${problems.join('; ')}`);
 }

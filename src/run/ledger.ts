@@ -203,11 +203,10 @@ export function rowCountsOf(
 /** Compares what a merge did with the rows that its output has, by its files. */
 export function refuseMerged({ at, total, merged, books }: SinkReport): readonly Violation[] {
   if (!merged) return [];
-  const { before, inserted, changed, unchanged, deleted } = merged;
-  const isWhole = before + inserted - deleted === total;
+  const { before, inserted, changed, unchanged, deleted, closed = 0 } = merged;
+  const isWhole = before + inserted - deleted + closed === total;
   if (isWhole && inserted + changed === books.written && unchanged === books.unchanged) return [];
-  const sum = `before ${before} + inserted ${inserted} - deleted ${deleted}`;
-  const message = `${at}: ${sum} are not its ${total} rows, or changed ${changed} and unchanged ${unchanged} are not those of the run`;
+  const message = `${at}: ${JSON.stringify(merged)} do not add up to its ${total} rows, or are not those of the run`;
   return [{ code: 'E_GATE_BOOKS', message }];
 }
 

@@ -99,7 +99,7 @@ export function summaryOf(report: RunReport): string {
     ...report.gates.map(shrunkLine),
     ...report.steps.map(stepLine),
     ...report.lookups.map(lookupLine),
-    ...report.sinks.map(sinkLine),
+    ...report.sinks.flatMap(sinkLines),
     ...[report, ...report.sides, ...report.lookups].flatMap(findingLines),
     rejects.rows > 0 && `  rejected ${amountOf(rejects.rows, 'row')}${rejects.path === undefined ? '' : `, see ${rejects.path}`}`,
   ];
@@ -143,16 +143,18 @@ function lookupLine({ at, collection, requests, hits, misses }: RunReport['looku
   return `  ${at}: ${collection} by id, not checked for changes: ${counts}`;
 }
 
-function sinkLine({ at, path, bytes, total, changed, merged, nulled, books }: SinkReport): string {
+function sinkLines({ at, path, bytes, total, changed, merged, nulled, books }: SinkReport): readonly (string | false)[] {
   const more = (names: readonly (keyof typeof books)[]) =>
     names.flatMap((name) => (books[name] > 0 ? [` + ${amount(books[name])} ${wordOf(name)}`] : [])).join('');
   const came = `${amount(books.read)} read${more(origins.slice(1))}`;
   const went = `${amount(books.written)} written${more(outcomes.slice(1))}`;
   const differing = changed > 0 ? ` (${amount(changed)} of them with changed content)` : '';
   const kinds = mergeWords.flatMap((kind) => (merged?.[kind] === undefined ? [] : `${kind} ${amount(merged[kind])}`)).join(', ');
-  const into = merged ? `\n  ${at}: merged into ${amountOf(merged.before, 'row')}: ${kinds}; it has ${amount(total)} now` : '';
   const emptied = nulled > 0 ? `, ${amountOf(nulled, 'value')} null` : '';
-  return `  ${at}: ${came} = ${went}${differing}${emptied}, ${amountOf(bytes, 'byte')}${path === undefined ? '' : ` -> ${path}`}${into}`;
+  return [
+    `  ${at}: ${came} = ${went}${differing}${emptied}, ${amountOf(bytes, 'byte')}${path === undefined ? '' : ` -> ${path}`}`,
+    merged !== undefined && `  ${at}: merged into ${amountOf(merged.before, 'row')}: ${kinds}; it has ${amount(total)} now`,
+  ];
 }
 
 function findingLines({ collection, findings }: Pick<RunReport, 'collection' | 'findings'>): readonly string[] {

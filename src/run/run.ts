@@ -149,6 +149,7 @@ class Attempt {
       stores: run.stores,
       participant: run.participant,
       key: pipeline.plan.collection.key,
+      firstStart: () => claim.firstStart,
       runDate: () => claim.firstStart.slice(0, 10),
       runLog: new RunLog(run.state.path),
       scratch: run.state.folder('scratch'),

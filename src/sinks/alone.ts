@@ -16,6 +16,7 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
     runId: newRunId(),
     stores: new Stores({}, overrides.signal),
     key: [],
+    firstStart: () => new Date().toISOString(),
     runDate: () => new Date().toISOString().slice(0, 10),
     reject: (row, { page, index, ...fault }) => {
       if (page === undefined || index === undefined) throw new SinkError('E_SINK_VALUE', `${at}: field ${fault.field} ${fault.reason}`);

@@ -1,5 +1,5 @@
-import { isOnceOf, schema, shareIn, type Column, SinkError, zod } from '../core/index.js';
-import { deletedAt } from '../lake/index.js';
+import { isOnceOf, outputColumn, type OutputOptions, schema, shareIn, type Column, SinkError, zod } from '../core/index.js';
+import { addedColumns, type AddingOptions } from '../lake/index.js';
 import { distinct } from '../options/index.js';
 import { columns, requireArriving } from './options.js';
 import type { SinkContext, SinkPlan } from './sink.js';
@@ -27,7 +27,7 @@ export const keyedOptions = (cost: string) => ({
   max_changed: share().transform(shareIn).optional().describe('Share of the rows of the table that merge may replace. Default: any.'),
 });
 
-interface KeyedConfig {
+interface KeyedConfig extends OutputOptions, AddingOptions {
   readonly mode: string;
   readonly key?: readonly string[] | undefined;
   readonly ignore?: readonly string[] | undefined;
@@ -54,22 +54,18 @@ export function checkKeyed(options: KeyedConfig, arriving: readonly Column[], pl
       ['mode'],
       `${mode} needs the key ${plan.key.join(' + ')}, but ${missing.join(', ')} does not reach the sink unchanged and once per row; name other columns under key`,
     );
+  const written = chosen.flatMap((column) => [column.name, outputColumn(column, options).name.toLowerCase()]);
+  const [option, adding] = options.history ? ['history', 'history'] : ['on_missing', 'mark'];
+  for (const { name } of addedColumns(options).filter((column) => written.includes(column.name)))
+    plan.problem([option], `${adding} adds the column ${name}, but a column of that name already exists; rename it`);
   if (on_missing === 'keep') return;
-  if (on_missing === 'mark' && chosen.some(({ name, original }) => [name, original].includes(deletedAt.name)))
-    plan.problem(['on_missing'], `mark adds the column ${deletedAt.name}, but a column of that name already exists; rename it`);
   if (plan.apart !== undefined)
-    plan.problem(
-      ['on_missing'],
-      `rows are deleted by the key of the list, and behind ${plan.apart} rows are not those of the list; use keep`,
-    );
+    plan.problem(['on_missing'], `rows are deleted by the key of the list, and behind ${plan.apart} rows are others; use keep`);
   const columnsOfKey = plan.key.flatMap((source) => chosen.find((column) => isOnceOf(source, column)) ?? []);
   const isKey = columnsOfKey.length === plan.key.length && (key?.length ?? plan.key.length) === plan.key.length;
   const isUnchanged = columnsOfKey.every(({ name, type }) => type === 'text' && key?.includes(name) !== false);
   if (plan.key.length === 0 || !isKey || !isUnchanged)
-    plan.problem(
-      ['on_missing'],
-      `rows are deleted by the key of the list, ${plan.key.join(' + ')}, which must be the key of the table, as texts and unchanged`,
-    );
+    plan.problem(['on_missing'], `the key of the list, ${plan.key.join(' + ')}, must be the key of the table, as texts and unchanged`);
 }
 
 /**

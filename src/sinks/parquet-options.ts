@@ -31,6 +31,10 @@ const shape = schema((z) =>
         'A run replaces the table or partitions, appends rows whose key is new, or merges: it also replaces rows that changed; others stay.',
       ),
     ...keyedOptions('32 to 64 bytes of memory per row of the table'),
+    history: z
+      .boolean()
+      .default(false)
+      .describe('Keep every version of a row, with valid_from, valid_to and is_current, the first partition; max_changed is 50% then.'),
     partition_by: names()
       .default([])
       .describe(
@@ -114,6 +118,8 @@ export const config = schema(() =>
     if (mode === 'replace_partitions' && by.length === 0) refuse('mode', 'replace_partitions needs partition_by');
     if (!isKeyed && key) refuse('key', 'key needs mode: append or merge');
     refuseUnkeyed(options, refuse);
+    if (options.history && (mode !== 'merge' || options.on_missing === 'mark'))
+      refuse('history', 'history needs mode: merge, and on_missing: keep, or delete, which ends versions');
     by.forEach((text, index) => {
       const { field: name } = partitionTerm(text, table);
       if (name !== dayTemplate && only && !only.includes(name))

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { SinkError, stoppedBy, type OutputColumn } from '../core/index.js';
-import { deletedAt, RestCatalog, OpenedRun, runDateColumn, sharedFormat, storeTable, StoreRun, linkedTable } from '../lake/index.js';
+import { isCurrent, RestCatalog, OpenedRun, runDateColumn, sharedFormat, storeTable, StoreRun, linkedTable } from '../lake/index.js';
 import { dayTemplate, isRemote } from '../store/index.js';
 import { loadEngine } from '../parquet/index.js';
 import { openInCode } from './alone.js';
@@ -10,7 +10,7 @@ import { PhasedWriter, builtInSink, type SinkContext, type SinkWriter } from './
 import { project } from './projection.js';
 import { checkNamedColumns, config, encodingOf, sortPlanOf, type ParquetConfig, sortingOf } from './parquet-options.js';
 import { defaultMemory, RowSorter, scratchFolder } from '../engine/index.js';
-import { Batch, FlatVector, RecordBatch } from '../vector/index.js';
+import { Batch, RecordBatch } from '../vector/index.js';
 
 /** The options of `parquet`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type ParquetOptions = z.input<ReturnType<typeof config>>;
@@ -48,6 +48,7 @@ export const parquetSink = builtInSink({
     { path: 'lake/leads', mode: 'replace_partitions', partition_by: ['yearmonthday'], sort_by: ['timestamp desc'] },
     { path: 'lake/all_leads', mode: 'append', keep: 3, permissions: '0640' },
     { path: 'lake/leads', mode: 'merge', partition_by: ['yearmonthday'], ignore: ['timestamp'] },
+    { path: 'lake/leads', mode: 'merge', history: true, on_missing: 'delete' },
     { path: 'lake/leads', sort_by: { columns: ['timestamp desc', 'lead_id'], scope: 'table', memory: '512MB' } },
   ],
   check: checkNamedColumns,
@@ -61,7 +62,8 @@ export const parquetSink = builtInSink({
     // Client credentials are `id:secret`.
     { path: ['catalog', 'credential'], parts: (value) => [value.slice(value.indexOf(':') + 1)] },
   ],
-  folders: ({ partition_by: by, table }) => (table === 'iceberg' ? [] : by.map((name) => (name === dayTemplate ? runDateColumn : name))),
+  folders: ({ partition_by: by, table, history }) =>
+    table === 'iceberg' ? [] : [...(history ? [isCurrent.name] : []), ...by.map((name) => (name === dayTemplate ? runDateColumn : name))],
   output: ({ path }, place) => (path === undefined ? undefined : outputAt(path, place)),
   async open(options, context) {
     const engine = await loadEngine(options.engine, options.threads);
@@ -73,13 +75,11 @@ export const parquetSink = builtInSink({
         const isKeyed = options.mode === 'append' || options.mode === 'merge';
         const key = isKeyed ? keyFields(columns, options, context) : [];
         const projection = project(columns, { ...options, required: key, refuses: run.refuses, caseless: true }, context);
-        const marks = options.on_missing === 'mark' ? [deletedAt] : [];
-        const marked = ({ rows, columns }: Batch) => new Batch(rows, [...columns, ...marks.map(() => FlatVector.ofNulls(rows))]);
-        const begun = await run.begin([...projection.columns, ...marks], key, encodingOf(options, projection.columns, context));
+        const begun = await run.begin(projection.columns, key, encodingOf(options, projection.columns, context));
         // The whole table is sorted before the first row is written.
         if (sortPlanOf(options).scope === 'table') sorted = new SortedRows(projection.columns, options, context);
         return {
-          write: (page) => (sorted ?? begun).write(marked(projection.take(page))),
+          write: (page) => (sorted ?? begun).write(projection.take(page)),
           async prepare() {
             await sorted?.writeTo((batch) => begun.write(batch));
             return begun.prepare();

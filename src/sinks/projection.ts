@@ -16,9 +16,10 @@ import {
 } from '../core/index.js';
 import { batchOf, failureAt, type Fault, type OnError, type Page, type RowPlace } from '../flow/index.js';
 import { Batch, mapping, Unfit, type Vector, type Utf8Vector } from '../vector/index.js';
+import { addedColumns, type AddingOptions } from '../lake/index.js';
 import type { SinkContext } from './sink.js';
 
-export interface ProjectionOptions extends OutputOptions {
+export interface ProjectionOptions extends OutputOptions, AddingOptions {
   readonly columns?: readonly string[] | undefined;
   readonly on_error?: OnError | undefined;
   readonly refuses?: Refuses | undefined;
@@ -117,10 +118,12 @@ function whyNot(given: Value, type: DeclaredType): string {
 function refuseNames(columns: readonly OutputColumn[], options: ProjectionOptions, { at }: SinkContext): void {
   const { caseless = false, json = false, nul } = options;
   if (columns.length === 0) throw new SinkError('E_SINK_VALUE', `${at}: there are no columns to write`);
-  const seen = new Set<string>();
-  for (const { name } of columns) {
+  const added = new Set(addedColumns(options).map((column) => column.name));
+  const seen = new Set(added);
+  for (const { name, field } of columns) {
     const key = caseless ? name.toLowerCase() : name;
-    if (seen.has(key)) throw new SinkError('E_SINK_VALUE', `${at}: two columns are named ${name}${caseless ? ' (ignoring case)' : ''}`);
+    const isTwice = seen.has(key) || added.has(field);
+    if (isTwice) throw new SinkError('E_SINK_VALUE', `${at}: two columns are named ${name}${caseless ? ' (ignoring case)' : ''}`);
     seen.add(key);
     const flaw = name.includes('\0') ? nul : json || name.isWellFormed() ? undefined : 'has half a surrogate pair';
     if (flaw === undefined) continue;

@@ -3,7 +3,7 @@ import type { Column, MergeCounts, OutputColumn, OutputOptions, Row, SourcePrese
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { EntryDefinition } from '../options/index.js';
 import type { Action, ObjectStores, PathNames } from '../store/index.js';
-import { deletedAt, type CatalogOptions, type Published, type RunLog, type RunFacts, type Participant } from '../lake/index.js';
+import { addedColumns, type CatalogOptions, type Published, type RunLog, type RunFacts, type Participant } from '../lake/index.js';
 
 /** What a sink receives in addition to its configuration. */
 export interface SinkContext {
@@ -35,6 +35,8 @@ export interface SinkContext {
   readonly signal?: AbortSignal | undefined;
   /** Receives warnings. Default: they are dropped. */
   readonly warn?: ((warning: Warning) => void) | undefined;
+  /** Returns when the run was first started, also after a resume: ISO 8601. */
+  firstStart(): string;
   /** Returns the UTC date of the first start of the run, also after a resume: `YYYY-MM-DD`. */
   runDate(): string;
   /** Moves a row to the rejects; the caller counts it. */
@@ -136,11 +138,11 @@ export interface SinkDefinition<N extends string = string, C = unknown> extends 
 /** Declares a sink whose options choose and name the columns. */
 export function builtInSink<
   const N extends string,
-  C extends OutputOptions & { readonly columns?: readonly string[] | undefined; readonly on_missing?: string },
+  C extends OutputOptions & { readonly columns?: readonly string[] | undefined; readonly on_missing?: string; readonly history?: boolean },
 >(definition: Omit<SinkDefinition<N, C>, 'writes'>): SinkDefinition<N, C> {
-  const writes: SinkDefinition<N, C>['writes'] = ({ columns, on_missing, ...options }, arriving) => {
+  const writes: SinkDefinition<N, C>['writes'] = ({ columns, ...options }, arriving) => {
     const wanted = columns?.flatMap((name) => arriving.find((column) => column.name === name) ?? []) ?? arriving;
-    return [...wanted.map((column) => outputColumn(column, options)), ...(on_missing === 'mark' ? [deletedAt] : [])];
+    return [...wanted.map((column) => outputColumn(column, options)), ...addedColumns(options)];
   };
   return { ...definition, writes };
 }

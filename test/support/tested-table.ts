@@ -77,7 +77,8 @@ export class Tested {
   open(options: Partial<ParquetOptions>, stores: ObjectStores = this.stores): Promise<SinkWriter> {
     this.#runs += 1;
     const runLog = this.hasState ? new RunLog(join(this.folder, this.state)) : undefined;
-    const context = { ...recording(this.folder, this.lastRun), key: ['id'], runLog };
+    // All runs begin at one instant, so that the versions of each have to begin after those of the last one.
+    const context = { ...recording(this.folder, this.lastRun), key: ['id'], runLog, firstStart: () => '2026-03-01T00:00:00.000Z' };
     // Without the lock, which only saves work.
     const at = this.catalog ? { catalog: this.catalog } : { path: this.path };
     return elsewhere(parquetSink, { ...at, table: this.kind, ...options })({

@@ -97,7 +97,8 @@ const runs = tableCommand(
       printTo(stdout, json ? all.map((run) => `${jsonOf(run)}\n`).join('') : textTable(table));
     if (database) {
       const { runs: committed } = await database();
-      const titles = ['run', 'committed_at', 'mode', 'total', ...mergeWords] as const;
+      const words = mergeWords.filter((word) => committed.some((run) => run[word] !== undefined));
+      const titles = ['run', 'committed_at', 'mode', 'total', ...words] as const;
       return print(committed, [titles, ...committed.map((run) => titles.map((name) => printable(String(run[name] ?? 0))))]);
     }
     const { tableRuns } = await import('../../index.js');

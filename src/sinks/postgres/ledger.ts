@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { byName, mergeWords, type MergeCounts, schema } from '../../core/index.js';
+import { byName, type MergeCounts, schema } from '../../core/index.js';
 import { manifestShape, type Published } from '../../lake/index.js';
 import type { Session } from './connection.js';
 import type { Target } from './sql.js';
 
-const countNames = ['before', ...mergeWords] as const;
+const countNames = ['before', 'inserted', 'changed', 'unchanged', 'deleted', 'marked'] as const;
 const texts = ['run', 'pipeline', 'mode'] as const;
 
 const row = schema((z) =>

@@ -123,7 +123,7 @@ describe('verifyTable', () => {
     [
       'rows before a merge that do not add up',
       () => ({ run: { merged: { before: 3, inserted: 18, changed: 0, unchanged: 2, deleted: 0, rewritten: 0 } } }),
-      'the merge began with 3 rows, added 18 and deleted 0, but the table has 20',
+      'the merge made 21 rows, but its files have 20',
     ],
     ['an index of other rows', () => ({ keys: { rows: 7 } }), 'the key index has 7 rows, but the table has 20'],
   ])('finds what a manifest says wrong: %s', async (_name, change, difference) => {

@@ -44,9 +44,9 @@ describe('on_missing: delete', () => {
     expect(night).toMatchObject({ state: 'unchanged' });
   });
 
-  test('deletes, inserts and changes in one night, and in partitions', async () => {
+  test('deletes, inserts and changes in one night, and in partitions, rows with a column deleted_at of their own', async () => {
     const status = (index: number) => ({ lead_status: index % 2 === 0 ? 'sold' : 'open' });
-    const by = merging(', partition_by: [lead_status]');
+    const by = merging(', partition_by: [lead_status], ignore: [deleted_at]', '  - rename: { timestamp: deleted_at }');
     const nights = await nightsOf(leads(100, status), by);
     const list = [...leads(100, (index) => status(index === 7 ? 8 : index)).slice(2), lead(100, status(0))];
     const counts = { before: 100, inserted: 1, changed: 1, unchanged: 97, deleted: 2 };
@@ -201,6 +201,7 @@ describe('on_missing: delete', () => {
     ['another key', merging(', key: [lead_status]'), 'must be the key of the table'],
     ['a key that was cast', merging('', '  - cast: { types: { lead_id: integer } }'), 'as texts and unchanged'],
     ['a key that is computed', merging(', key: [lead_id]', `  - derive: { lead_id: "lead_id + 'x'" }`), 'must be the key of the table'],
+    ['a column of history', merging(', history: true', '  - derive: { is_current: lead_id }'), 'history adds the column is_current'],
     ['a column that mark adds', marking('', '  - derive: { deleted_at: lead_id }'), 'mark adds the column deleted_at'],
     ['another mode', merging().replace('mode: merge', 'mode: append'), 'on_missing needs mode: merge'],
   ])('is refused for %s before anything is read', async (_, body, message) => {
@@ -224,7 +225,7 @@ describe('on_missing: mark', () => {
       expect(await marks()).toEqual(new Map());
       const report = await nights.run({ list: without(3, 100) }, marking(kind));
       expect(mergedOf(report)).toEqual({ before: 250, inserted: 0, changed: 0, unchanged: 248, deleted: 0, marked: 2 });
-      expect(summaryOf(report)).toContain('deleted 0, marked 2; it has 250 now');
+      expect(summaryOf(report)).toMatch(/^ {2}to\[0\] parquet: merged into 250 rows: .*deleted 0, marked 2; it has 250 now$/m);
       const first = await marks();
       expect([...first.keys()]).toEqual([3, 100]);
       expect(mergedOf(await nights.run({ list: without(3, 100) }, marking(kind)))).toMatchObject({ unchanged: 248, marked: 0 });
@@ -250,6 +251,21 @@ describe('on_missing: mark', () => {
     const list = [...all.slice(0, 20), ...all.slice(215)];
     await expect(nights.run({ list }, marking())).rejects.toMatchObject({ message: expect.stringContaining('15 of 50 rows') });
   });
+});
+
+test.each(['plain', 'iceberg', 'delta'])('history: true ends the versions of missing rows, until their key returns (%s)', async (table) => {
+  const body = merging(`, history: true, table: ${table}`);
+  const nights = await nightsOf(all, body);
+  expect(mergedOf(await nights.run({ list: without(3, 100) }, body))).toMatchObject({ before: 250, deleted: 2, closed: 2 });
+  expect(mergedOf(await nights.run({ list: without(100) }, body))).toMatchObject({ before: 250, inserted: 1, deleted: 0, closed: 0 });
+  const { files } = await tableFiles(join(nights.folder, 't'));
+  const from = `read_parquet([${files.map((file) => `'${file}'`).join()}], union_by_name = true) WHERE lead_id IN ('3', '100')`;
+  const found = await duckdb(`SELECT lead_id AS id, valid_to IS NULL AS is FROM ${from} ORDER BY lead_id, valid_from`);
+  expect(found.map(({ id, is }) => [id, is])).toEqual([
+    ['100', false],
+    ['3', false],
+    ['3', true],
+  ]);
 });
 
 describe('a merge after a night without changes', () => {

@@ -145,10 +145,13 @@ describe.each(engineNames)('parquet by %s', (engine) => {
     expect(JSON.parse(String(found?.['value']))).toMatchObject({ ok: 'LEAD OK', zip: 'zip' });
   });
 
-  test('refuses columns that differ only in case', async () => {
+  test.each([
+    ['Id', {}],
+    ['Is_Current', { mode: 'merge', history: true, key: ['id'] } as const],
+  ])('refuses columns that differ only in case, also from those that it adds: %s', async (name, options) => {
     const folder = await temporaryFolder();
-    const writer = await parquet({ path: 't', engine }, recording(folder));
-    await expect(writer.begin([column('Id'), column('id')])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
+    const writer = await parquet({ path: 't', engine, ...options }, recording(folder));
+    await expect(writer.begin([column('id'), column(name)])).rejects.toMatchObject({ code: 'E_SINK_VALUE' });
     await writer.abort();
   });
 
