@@ -25,7 +25,6 @@ const cache = join(tmpdir(), 'leadstream-bench');
 
 /** Renders the rows that the generator makes for a seed, or reuses those rendered by an earlier run. */
 export async function dataset(leads: number, bridges: number): Promise<Dataset> {
-  await mkdir(cache, { recursive: true });
   const source = generate({ leads, bridges, seed: 1 });
   return {
     leads: await rendered(`leads-${leads}-${bridges}`, source.leads),
@@ -71,6 +70,7 @@ function lookOf({ count, row }: Rows): string {
 /** Writes the offsets last: if they exist, the body is complete. */
 async function render(table: Rows, { body, offsets }: Rendered): Promise<void> {
   const at = new Float64Array(table.count + 1);
+  await mkdir(cache, { recursive: true });
   const file = await open(`${body}.part`, 'w');
   for (let start = 0, offset = 0; start < table.count;) {
     const texts: string[] = [];
