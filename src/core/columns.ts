@@ -206,7 +206,8 @@ export interface OutputOptions {
 
 export function outputColumn(column: Column, { naming, types }: OutputOptions): OutputColumn {
   const { name, original, type, sensitivity, origin = 'computed', description } = column;
-  const comment = [`${origin}; ${type}, ${sensitivity}.`, ...(description === undefined ? [] : [description])].join(' ');
+  // Readers of Delta and Iceberg refuse half a surrogate pair, which names from outside may have.
+  const comment = `${origin}; ${type}, ${sensitivity}.${description === undefined ? '' : ` ${description}`}`.toWellFormed();
   return { name: naming === 'original' ? original : name, field: name, original, type: types === 'text' ? 'text' : type, comment };
 }
 

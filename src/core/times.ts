@@ -13,8 +13,8 @@ export function timeText(instant: Date, zone: string, pattern: string): string {
   formats.set(zone, format);
   // `formatToParts` takes twice as long.
   const found = format.format(instant).match(/\d+/g) ?? [];
-  return pattern.replaceAll(/'([^']*)'|yyyy|MM|dd|HH|mm|ss|[A-Za-z]+/g, (letters, literal?: string) => {
-    if (literal !== undefined) return literal || "'";
+  return pattern.replaceAll(/'((?:[^']|'')*)'|([A-Za-z])\2*|'/g, (letters, literal?: string) => {
+    if (literal !== undefined) return literal.replaceAll("''", "'") || "'";
     const part = found[places[letters] ?? -1];
     if (part === undefined) throw new RangeError(`a pattern has yyyy, MM, dd, HH, mm, ss, and letters like '${letters}' in quotes`);
     return part.padStart(letters.length, '0');

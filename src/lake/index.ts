@@ -1,7 +1,7 @@
 export { prepareCompaction } from './compact.js';
 export { rollBack, rollBackAll, tableRuns, type TableRun } from './history.js';
 export { MissingRows, refuseChanged } from './missing-rows.js';
-export { manifestShape, modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
+export { isOtherField, manifestShape, modes, type Manifest, type Published, type RunFacts, type UndeclaredField } from './manifest.js';
 export { partitionTerm, runDateColumn, tableKinds, type TableKind } from './partitions.js';
 export { OpenedRun } from './run.js';
 export { RunLog, type Evidence } from './run-log.js';

@@ -50,6 +50,11 @@ export function fileColumns({ schema: all, partition_by: by, table }: Manifest, 
   return hasFolders ? { columns, folders } : { columns: [...columns, ...folders], folders: [] };
 }
 
+/** Whether a column holds another field of the service than before. One that a step computes, or that is named as its field, may. */
+export function isOtherField({ field, original }: OutputColumn, before: string): boolean {
+  return original !== before && original !== field;
+}
+
 const count = schema((z) => z.number().int().nonnegative());
 
 export const manifestShape = schema((z) =>

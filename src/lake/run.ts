@@ -8,7 +8,7 @@ import { manifestFileOf } from './format.js';
 import { indexOf, type KeyedMode, type KeyIndex } from './keys.js';
 import { deleteMissing } from './missing.js';
 import { refuseChanged } from './missing-rows.js';
-import { folderOf, type Manifest, type ManifestFile, type Published, type RunFacts, sumOf } from './manifest.js';
+import { folderOf, isOtherField, type Manifest, type ManifestFile, type Published, type RunFacts, sumOf } from './manifest.js';
 import { notForFolder, partitionBy, type Partitioning } from './partitions.js';
 import { type RewriteOptions, Rewriting } from './rewrite.js';
 import { RowShape } from './row-shape.js';
@@ -308,11 +308,14 @@ function retained(mode: Mode, before: Manifest | undefined, files: readonly Mani
 /** Checks that this run has the partitions, types and versions of the earlier one. @throws {GateError} `E_GATE_SCHEMA`. */
 function checkFit(at: string, mode: Mode, before: Manifest | undefined, { columns, key }: RowShape, partitions: readonly string[]) {
   if (mode === 'replace' || before === undefined) return;
-  const now = new Map(columns.map(({ name, type }) => [name, type]));
-  const problems = before.schema.flatMap(({ name, type }) => {
+  const now = new Map(columns.map((column) => [column.name, column]));
+  const problems = before.schema.flatMap(({ name, type, original }) => {
     const found = now.get(name);
     if (found === undefined) return [`the table has the column ${name}, but this run does not`];
-    return found === type ? [] : [`the column ${name} is ${type} in the table and ${found} in this run`];
+    if (found.type !== type) return [`the column ${name} is ${type} in the table and ${found.type} in this run`];
+    return isOtherField(found, original)
+      ? [`the column ${name} is the field ${original} in the table and ${found.original} in this run`]
+      : [];
   });
   if (before.partition_by.join() !== partitions.join())
     problems.push(`the table is partitioned by ${listed(before.partition_by)}, this run by ${listed(partitions)}`);

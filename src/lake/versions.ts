@@ -5,6 +5,7 @@ import { folderOf, type LiveFile, type Manifest } from './manifest.js';
 const addedColumn = (name: string, comment: string, type: OutputColumn['type'] = 'timestamp'): OutputColumn => ({
   ...{ name, field: name, original: name, type, comment },
 });
+// Tables know these columns by their comments, so the texts are part of the layout.
 /** The column that `on_missing: mark` adds. */
 export const deletedAt = addedColumn('deleted_at', 'When a run first found that the row was gone from the list; null while it is there.');
 /** The columns of half-open intervals: a version is current from its beginning to the instant before its end. */

@@ -199,6 +199,11 @@ function inherit(own: YAMLMap, from: YAMLMap, at: readonly string[]): void {
     if (present === undefined) own.items.push(pair.clone());
     else if (isNothing(present)) own.delete(pair.key.value);
     else if (isMap(present) && isMap(pair.value) && path.join('.') !== 'service.auth') inherit(present, pair.value, path);
+    else if (isScalar(present) && isMap(pair.value) && path[0] === 'collections') {
+      // A field's type alone: what else its declaration says, like that it is secret, stays.
+      own.set(pair.key.value, pair.value.clone());
+      own.setIn([pair.key.value, 'type'], present);
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import { batchOf, type Page } from '../flow/index.js';
 import { defaultReadShrink, openGates, outputGates, percent, refusedChange } from '../plan/index.js';
 import type { Expect, Measured, Pipeline, Plan } from '../plan/index.js';
 import { driftOf, refuseRead } from '../source/index.js';
+import { isOtherField } from '../lake/index.js';
 import { isOccupied, type ObjectStores } from '../store/index.js';
 import type { Count, Counts, OutputCount } from './counts.js';
 import { refuseCounts, refuseMerged, type Ledger } from './ledger.js';
@@ -84,7 +85,7 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
     ...report.sinks.map((sink) => gateResult('books', sink.at, [...refuseCounts(sink.at, sink.books), ...refuseMerged(sink)])),
     ...ledger.steps.flatMap(gateOfStep),
     gateResult('rejects', undefined, rejected),
-    ...(pipeline.schema === 'freeze' ? [gateResult('schema', undefined, refuseChanges(run))] : []),
+    ...schemaGate(run),
     ...(expectations?.results(
       outputs.map((output) => measured(output, counts)),
       allowShrink,
@@ -171,6 +172,12 @@ export function openExpectations(expect: Expect, columns: readonly Column[]) {
   };
 }
 
+function schemaGate(run: GateInput): readonly GateResult[] {
+  const isFrozen = run.pipeline.schema === 'freeze';
+  const violations = [...run.ledger.misdeclared(), ...(isFrozen ? refuseChanges(run) : [])];
+  return isFrozen || violations.length > 0 ? [gateResult('schema', undefined, violations)] : [];
+}
+
 /** Compares columns with the last manifest's, if there is one. Fields too late for a column are as new as those of page 1. */
 function refuseChanges({ pipeline, ledger, outputs }: GateInput): readonly Violation[] {
   const { undeclared } = ledger;
@@ -194,10 +201,11 @@ function changesOf(
 ): readonly string[] {
   const before = new Map(earlier.map((column) => [keyOf(column), column]));
   const now = new Set(columns.map(keyOf));
-  const changed = (part: 'name' | 'type') =>
+  const changed = (part: 'name' | 'type' | 'original') =>
     columns.flatMap((column) => {
       const was = before.get(keyOf(column))?.[part];
-      return was === undefined || was === column[part] ? [] : [`${column.name} (${was} before, ${column[part]} now)`];
+      const isSame = part === 'original' ? !isOtherField(column, was ?? column.original) : was === column[part];
+      return was === undefined || isSame ? [] : [`${column.name} (${was} before, ${column[part]} now)`];
     });
   const changes = {
     new: columns.flatMap((column) => (before.has(keyOf(column)) ? [] : column.name)),
@@ -205,6 +213,7 @@ function changesOf(
     'changed type': changed('type'),
     // Of a field that was undeclared before.
     'changed name': changed('name'),
+    'changed field': changed('original'),
   };
   return Object.entries(changes).flatMap(([what, names]) => (names.length === 0 ? [] : [`${what}: ${names.join(', ')}`]));
 }

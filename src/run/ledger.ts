@@ -1,11 +1,11 @@
 import { columnsOf } from '../collections/index.js';
-import { byName, origins, outcomes, wordOf } from '../core/index.js';
+import { byName, origins, outcomes, snakeCase, wordOf } from '../core/index.js';
 import type { Column, Consistency, Row, RowCounts, Violation, Warning } from '../core/index.js';
 import { countOf, emptyTally, type Page, type Tally } from '../flow/index.js';
 import { accountMark } from '../http/index.js';
 import type { RunFacts, UndeclaredField } from '../lake/index.js';
 import type { Pipeline, PlannedStep } from '../plan/index.js';
-import { Findings, type CollectionReader } from '../source/index.js';
+import { Findings, registryOf, type CollectionReader } from '../source/index.js';
 import type { LookupCounts } from '../steps/index.js';
 import type { Output } from './outputs.js';
 import type { FindingsReport, RunReport, SinkReport } from './report.js';
@@ -99,6 +99,22 @@ export class Ledger {
       ...(gone.length > 0 ? [warn('W_SOURCE_FIELD_GONE', missing)] : []),
       ...added.map((what) => warn('W_SOURCE_FIELD_NEW', `the service has ${what}`)),
     ];
+  }
+
+  /**
+   * Refuses fields that a file declares and no row has, if the service sends one of the same column name: that would be an undeclared
+   * one, whose masks and secrecy are not those declared.
+   */
+  misdeclared(): readonly Violation[] {
+    const { name: list, fields } = this.pipeline.plan.collection;
+    const { present, unknown } = this.source.findings;
+    const standard = registryOf()[list]?.fields ?? {};
+    const declared = Object.keys(fields).filter((name) => !Object.hasOwn(standard, name) && !present.has(name));
+    return [...unknown.keys()].flatMap((sent): readonly Violation[] => {
+      const name = snakeCase(sent);
+      const message = `${list}: no row has the field that ${name} is declared to be, but rows have ${JSON.stringify(sent)}; say it as at`;
+      return declared.includes(name) ? [{ code: 'E_GATE_SCHEMA', message }] : [];
+    });
   }
 
   /** Nothing is missing from a partial read; otherwise fields that no row has, if there are rows. Withheld ones do not count. */

@@ -7,6 +7,7 @@ import type { SinkContext, SinkDefinition, SinkWriter } from './sink.js';
 
 /** Creates the context of a sink used on its own. A rejected row has no place and fails the write, unless `reject` collects it. */
 export function standaloneSink(at: string, overrides: Partial<SinkContext> = {}): SinkContext {
+  const started = new Date().toISOString();
   return {
     at,
     baseDir: process.cwd(),
@@ -16,8 +17,8 @@ export function standaloneSink(at: string, overrides: Partial<SinkContext> = {})
     runId: newRunId(),
     stores: new Stores({}, overrides.signal),
     key: [],
-    firstStart: () => new Date().toISOString(),
-    runDate: () => new Date().toISOString().slice(0, 10),
+    firstStart: () => started,
+    runDate: () => started.slice(0, 10),
     reject: (row, { page, index, ...fault }) => {
       if (page === undefined || index === undefined) throw new SinkError('E_SINK_VALUE', `${at}: field ${fault.field} ${fault.reason}`);
       throw unfitAt({ at, page, index, row }, fault);

@@ -189,7 +189,7 @@ function isKnown(find: () => unknown): boolean {
 
 const formula = /^[=+\-@\t\r]/;
 /** Leading zeros, more than 15 digits, what looks like an exponent, and the sign of phone numbers. */
-const misread = /^(?:0\d+|-?\d{16,}|\d+e\d+|\+[\d ()./-]*\d)$/i;
+const misread = /^\s*(?:0\d[\d.,]*|-?\d{16,}|\d+(?:[.,]\d+)?e[+-]?\d+|\+[\d ()./-]*\d)\s*$/i;
 const harmless = plainBytes(formula, true);
 /** Number of cached results: notes, tags and JSON texts often have few distinct values. */
 const maxOdd = 4096;

@@ -9,19 +9,20 @@ import {
   abortSignal,
   addressProblem,
   anyObject,
+  boolean,
   bounds,
   callable,
   check,
   type Check,
   type Checks,
   defaults,
-  boolean,
   judged,
   listOf,
   number,
   numberOrInfinity,
   object,
   oneOf,
+  repeatsIn,
   texts,
   windowHoldsConcurrency,
 } from '../options/index.js';
@@ -184,5 +185,7 @@ export function checkFieldNames(collection: Collection, { reveal = [], fields = 
 
 /** The collections of every service, and those of a program. */
 export function registryOf(own: readonly Collection[] = []): Registry {
+  const [twice] = repeatsIn(own.map(({ name }) => name));
+  if (twice !== undefined) throw wrongOption(`collections: '${own[twice]?.name}' stands twice; extend the extended one`);
   return { ...collections, ...Object.fromEntries(own.map((collection) => [collection.name, collection])) };
 }

@@ -59,7 +59,7 @@ export function unknownField(name: string, columns: readonly Column[], { withhel
   const message = unknownName('field', name, names, withheld);
   if (!collection || Object.hasOwn(collection.fields, name) || !columnName().safeParse(name).success) return message;
   const lines = `collections: { ${collection.name}: { ${collection.served ? 'fields' : 'add'}: { ${name}: text } } }`;
-  return `${message}; if the service sends it, declare it: ${lines}`;
+  return `${message}; if the service sends it, declare it, with at for another name there: ${lines}`;
 }
 
 export function refuseRepeats(fields: readonly string[], plan: ColumnsContext, path: ConfigPath = []): void {

@@ -69,7 +69,9 @@ export const dedupeStep: StepDefinition<'dedupe', DedupeConfig> = builtInStep('d
       keep: z
         .strictObject({ max: z.string().min(1) })
         .optional()
-        .describe('{ max: field } keeps the row with the greatest value, and sorts all rows by it, as sort does, the greatest first.'),
+        .describe(
+          '{ max: field } keeps the row with the greatest value, of several the first, and sorts all rows by it as sort does, with DuckDB.',
+        ),
     }),
   examples: [{}, { by: ['email'], normalize: 'casefold' }, { by: ['email'], keep: { max: 'timestamp' } }],
   variant: ({ keep }) => keep && keepingStep,
@@ -95,13 +97,13 @@ export const dedupeStep: StepDefinition<'dedupe', DedupeConfig> = builtInStep('d
   },
 });
 
-/** Sorts all rows, so that the first one of a key is the one to keep. A value that does not cast comes last. */
+/** Sorts all rows, so that the first one of a key is the one to keep. */
 const keepingStep: StepDefinition<'dedupe', DedupeConfig> = {
   ...dedupeStep,
   blocking: true,
   open: ({ by, normalize, keep }, runtime) => {
     const order = (keep ? [keep.max] : []).map((field) => ({ field, descending: true }));
-    const sorted = sortStep.open({ by: order, on_error: 'null' }, runtime);
+    const sorted = sortStep.open({ by: order }, runtime);
     return pipe(sorted, deduping(by ?? runtime.collection?.key ?? [], { normalize }, runtime.tally));
   },
 };

@@ -74,13 +74,14 @@ const samples: Readonly<Record<string, unknown>> = { string: '', double: 0, 'goo
 
 /** Tries the constants after the first argument of our functions: some fail for every row, like a time zone that does not exist. */
 export function wrongConstant(nodes: readonly ASTNode[], columns: readonly Column[]): ExpressionProblem | undefined {
-  const calls = nodes.flatMap(({ op, args }) => (op === 'call' && args[1].slice(1).every((other) => other.op === 'value') ? [args] : []));
-  for (const [name, [first, ...others]] of calls) {
-    const isOfDays = isDay(first) || columns.some((column) => column.type === 'date' && column.name === first?.args);
-    if (name === 'format_time' && isOfDays && others[0]?.args !== 'UTC') return { message: "a day has no time zone; write 'UTC'" };
+  for (const [name, [first, ...others]] of nodes.flatMap(({ op, args }) => (op === 'call' ? [args] : []))) {
+    if (name === 'format_time' && isDay(first, columns) && others[0]?.args !== 'UTC')
+      return { message: "a day has no time zone; write 'UTC'" };
     const called = functions[name];
+    // Whatever its country, phone() needs its package.
+    const constants = others.every(({ op }) => op === 'value') ? others.map(({ args }) => args) : name === 'phone' ? ['CA'] : [];
     try {
-      if (others.length > 0) called?.call(samples[called.takes[0]?.[0] ?? ''], unknownStart, ...others.map(({ args }) => args));
+      if (constants.length > 0) called?.call(samples[called.takes[0]?.[0] ?? ''], unknownStart, ...constants);
     } catch (failure) {
       return { message: `${name}(): ${reasonOf(failure)}` };
     }
@@ -88,9 +89,13 @@ export function wrongConstant(nodes: readonly ASTNode[], columns: readonly Colum
   return undefined;
 }
 
-/** Whether a part of an expression calls a function that returns a calendar day. */
-export function isDay(part: ASTNode | undefined): boolean {
-  return part?.op === 'call' && functions[part.args[0]]?.day === true;
+/** Whether a part of an expression is a calendar day, by a function, or by columns of days. */
+export function isDay(part: ASTNode | undefined, columns: readonly Column[] = []): boolean {
+  if (part?.op === '?:') return part.args.slice(1).every((either) => isDay(either, columns));
+  if (part?.op === 'id') return columns.some(({ name, type }) => type === 'date' && name === part.args);
+  if (part?.op !== 'call') return false;
+  const [name, values] = part.args;
+  return name === 'coalesce' ? values.every((value) => isDay(value, columns)) : functions[name]?.day === true;
 }
 
 /** Says that `!=` is true where one side is null, unless the expression asks whether the field is. */

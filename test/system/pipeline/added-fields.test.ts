@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { firstValueFrom } from 'rxjs';
 import { collections, connect, cast, extendCollection, typesOf } from '../../../src/index.js';
 import { testPipelines } from '../../../src/pipeline-tests/index.js';
+import { cli } from '../../support/cli.js';
 import { duckdb } from '../../support/duckdb.js';
 import { publishedManifest } from '../../support/parquet-files.js';
 import { lead, leads, runIn, serviceOf, testKey } from '../../support/services.js';
 import { folderWith, temporaryFolder } from '../../support/temporary.js';
 
-const score = "credit_score: { at: Credit Score, type: integer, description: 'A bureau''s, 300 to 850.' }";
+const score = 'credit_score: { at: Credit Score, type: integer, description: "A bureau\'s, \\ud800300 to 850." }';
 const adding = (added: string, list = 'leads') => `collections: { ${list}: { add: { ${added} } } }\n`;
 const toTable = 'to:\n  - parquet: { path: t }\n';
 
@@ -27,7 +28,7 @@ describe('a field that a file adds to a collection', () => {
     expect(await readFile(join(cwd, 't.rejects.ndjson'), 'utf8')).toMatch(/"field":"credit_score","reason":"is not a 64-bit integer"}\n$/);
     expect(report.findings).toMatchObject({ unknown: {}, gone: expect.not.arrayContaining(['credit_score']) });
     const { schema = [] } = (await publishedManifest(join(cwd, 't'))) ?? {};
-    const comment = "Credit Score of leads; integer, personal. A bureau's, 300 to 850.";
+    const comment = "Credit Score of leads; integer, personal. A bureau's, \ufffd300 to 850.";
     expect(schema.at(-1)).toMatchObject({ name: 'credit_score', original: 'Credit Score', type: 'integer', comment });
   });
 
@@ -73,6 +74,43 @@ describe('a field that a file adds to a collection', () => {
     expect((await night('tier')).rows).toMatchObject([{ tier: '3' }]);
   });
 
+  test.each([
+    ['mode: merge', ''],
+    ['mode: replace', 'schema: freeze\n'],
+  ])('and that is another field than the column was before is refused with %s %s', async (mode, schema) => {
+    const [users, cwd] = [[{ uid: '1', email: 'e', affid: 'a', Tier: '3', Level: '4' }], await temporaryFolder()];
+    const night = async (tier: string, level: string) =>
+      runIn(
+        await serviceOf({ users }),
+        `${adding(`tier: { at: ${tier}, type: text }, level: { at: ${level}, type: text }`, 'users')}${schema}from: users
+to: [{ parquet: { path: t, ${mode} } }]`,
+        cwd,
+      );
+    await night('Tier', 'Level');
+    const message = expect.stringMatching(/tier (is the field Tier in the table and Level|\(Tier before, Level now)/);
+    await expect(night('Level', 'Tier')).rejects.toMatchObject({ code: 'E_GATE_SCHEMA', message });
+  });
+
+  test.each(['{ type: text, sensitivity: secret }', 'text'])(
+    'as %s is refused if the service sends it by a name like that',
+    async (field) => {
+      const lists = { leads: [lead(1, { 'Credit Score': '700' })] };
+      const message = expect.stringContaining('credit_score is declared to be, but rows have "Credit Score"; say it as at');
+      await expect(result(lists, `${adding(`credit_score: ${field}`)}from: leads`)).rejects.toMatchObject({
+        code: 'E_GATE_SCHEMA',
+        message,
+      });
+    },
+  );
+
+  test('keeps what the defaults of a file say besides its type', async () => {
+    const defaults = `defaults:\n  ${adding('tier: { at: Tier, type: text, sensitivity: secret }')}---\n`;
+    const { env } = await serviceOf({ leads: [lead(1, { Tier: '3' })] });
+    const cwd = await folderWith({ 'p.yaml': `${defaults}name: a\n${adding('tier: integer')}from: leads\n${toTable}` });
+    expect(await cli(['run', 'p.yaml'], { cwd, env })).toMatchObject({ code: 0 });
+    expect(await duckdb(`select column_name from (describe from '${cwd}/t/*.parquet') where column_name ilike '%tier%'`)).toEqual([]);
+  });
+
   test('is read from the pages of a run that was interrupted before it was declared', async () => {
     const [from, folder] = [await serviceOf({ leads: leads(300, () => ({ 'Credit Score': '700' })) }), await temporaryFolder()];
     const [stop, stateDir] = [new AbortController(), join(folder, 'state')];
@@ -101,5 +139,6 @@ test('a program adds fields to a collection, and reads those of bridges once the
   expect(await firstValueFrom(service.leads.pipe(cast(typesOf(scored))).rows$)).toMatchObject({ credit_score: 700n });
   expect(await firstValueFrom(service.bridges.rows$)).not.toHaveProperty('tier');
   expect(await firstValueFrom(service.bridges.with({ reveal: ['tier'] }).rows$)).toMatchObject({ tier: '9' });
+  expect(() => connect({ baseUrl: url, auth: { rest_api_key: testKey }, collections: [scored, scored] })).toThrow(/'leads' stands twice/);
   expect(() => extendCollection(collections.users, { mail: { type: 'text', at: 'email' } })).toThrow(/is already the field 'email'/);
 });
