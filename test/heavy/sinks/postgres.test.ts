@@ -22,16 +22,17 @@ const ledgerOf = ({ query }: Postgres) =>
 const odd = 'a\tb\\N\nc\rd\\. é🙂';
 
 inPostgres('a table of PostgreSQL', (database) => {
-  test('is created with its schema, key, types and comments, and has the rows as they were read', async () => {
+  test('is created with its schema, key, types and comments, and has the rows as they were read, but none with a NUL', async () => {
     const db = await database();
     const from = await serviceOf({
       leads: [
         lead(1, { lead_status: odd, age: '42', is_valid: 'yes', timestamp: '1700000000', yearmonthday: '20240229' }),
         lead(2, { lead_status: '', age: '', is_valid: '', timestamp: '', yearmonthday: '' }),
         lead(3, { lead_status: '\\N', age: '-9223372036854775808', is_valid: 'no', timestamp: '-62135596800', yearmonthday: '00010101' }),
+        lead(4, { lead_status: 'a\0b' }),
       ],
     });
-    const report = await run(from, db, body('mode: replace'));
+    const report = await run(from, db, body('mode: replace', 'rejects: { max: 50% }'));
     expect(
       await db.query(`SELECT lead_id, lead_status, age, is_valid, "timestamp"::text, yearmonthday::text FROM crm.leads ORDER BY 1`),
     ).toEqual([
@@ -50,7 +51,7 @@ inPostgres('a table of PostgreSQL', (database) => {
     expect(described.map((column) => column['attnotnull'])).toEqual([true, false, false, false, false, false]);
     expect(described[2]?.['comment']).toBe('age of leads; integer, personal.');
     expect(report.sinks).toMatchObject([
-      { at: 'to[0] postgres', path: `crm.leads at 127.0.0.1:${db.port}/${db.name}`, total: 3, books: { read: 3, written: 3 } },
+      { at: 'to[0] postgres', path: `crm.leads at 127.0.0.1:${db.port}/${db.name}`, total: 3, books: { read: 4, written: 3, rejected: 1 } },
     ]);
     expect(await ledgerOf(db)).toEqual([
       {
@@ -60,7 +61,7 @@ inPostgres('a table of PostgreSQL', (database) => {
     ]);
   });
 
-  test('that is replaced has the rows of the last run, and keeps its grants, views, indexes and comments', async () => {
+  test('that is replaced has the rows of the last run that has no limit, and keeps its grants, views, indexes and comments', async () => {
     const db = await database();
     await run(await serviceOf({ leads: leads(5) }), db, body('mode: replace'));
     await db.query('CREATE VIEW crm.sold AS TABLE crm.leads; CREATE INDEX own ON crm.leads (age); GRANT SELECT ON crm.leads TO public');
@@ -70,6 +71,9 @@ inPostgres('a table of PostgreSQL', (database) => {
     expect(await db.query('SELECT lead_id, age FROM crm.sold ORDER BY 1')).toEqual(['0', '1', '2'].map((id) => ({ lead_id: id, age: id })));
     expect(await db.query(identity)).toEqual(before);
     expect((await ledgerOf(db)).at(-1)).toMatchObject({ run: report.runId, inserted: '3', deleted: '5', total: '3' });
+    const limited = run(await serviceOf({ leads: leads(3) }), db, body('mode: replace', 'steps: [{ limit: 1 }]'));
+    await expect(limited).rejects.toMatchObject({ code: 'E_GATE_PARTIAL' });
+    expect(await rowsOf(db)).toHaveLength(3);
   });
 
   test('that is appended to gets the rows whose key is new, and keeps the others as they are', async () => {
@@ -108,27 +112,25 @@ inPostgres('a table of PostgreSQL', (database) => {
     expect((await ledgerOf(db)).at(-1)).toMatchObject({ mode: 'merge', ...counts });
   });
 
-  test('is written by a program, which is told what a merge did', async () => {
+  test('is written by a program, which is told what a merge did, and may not delete what its source lacks', async () => {
     const [{ url }, from] = [await database(), await serviceOf({ leads: leads(5) })];
     const { leads: rows } = connect({ baseUrl: from.url, auth: { rest_api_key: testKey }, endWaitMs: 1 });
     const merge = { url, table: 'leads', mode: 'merge', key: ['lead_id'], create: true } as const;
     await writeTo(rows.pipe(filter(({ lead_id }) => lead_id !== '3')), postgres(merge));
+    await expect(writeTo(rows, postgres({ ...merge, on_missing: 'delete' }))).rejects.toThrow('needs a pipeline file');
     const { merged } = await writeTo(rows, postgres(merge));
     expect(merged).toEqual({ before: 4, inserted: 1, changed: 0, unchanged: 4, deleted: 0 });
   });
 
-  test('rejects rows with a NUL, which no text of PostgreSQL can have', async () => {
-    const db = await database();
-    const from = await serviceOf({ leads: [...leads(2), lead(9, { lead_status: 'a\0b' })] });
-    const report = await run(from, db, body('mode: replace', 'rejects: { max: 50% }'));
-    expect(report.sinks[0]?.books).toMatchObject({ written: 2, rejected: 1 });
-  });
-
-  test('gets a column for a field that the service sends undeclared, and keeps it', async () => {
+  test('gets a column for a field that the service sends undeclared, unless its schema is frozen, and keeps it', async () => {
     const db = await database();
     const text = `from: leads\nto:\n  - postgres: { url: '\${DATABASE_URL}', table: leads, create: true, mode: append }`;
     await run(await serviceOf({ leads: leads(1) }), db, text);
-    await run(await serviceOf({ leads: leads(2, (index) => ({ Surprise: `s${index}` })) }), db, text);
+    const from = await serviceOf({ leads: leads(2, (index) => ({ Surprise: `s${index}` })) });
+    await expect(run(from, db, text.replace('from: leads', 'from: leads\nschema: freeze'))).rejects.toMatchObject({
+      code: 'E_GATE_SCHEMA',
+    });
+    await run(from, db, text);
     expect(await db.query('SELECT lead_id, surprise FROM leads ORDER BY 1')).toEqual([
       { lead_id: '0', surprise: null },
       { lead_id: '1', surprise: 's1' },
