@@ -79,7 +79,7 @@ inPostgres('a pipeline that writes to PostgreSQL', (database) => {
   });
 
   test.each(['cut', 'applied'] as const)(
-    'and is killed at its COMMIT (%s) is repeated by the next run, which publishes all outputs',
+    'that is killed at its COMMIT (%s) is repeated by the next run, with all outputs',
     async (fate) => {
       const [db, from, cwd] = [await database(), await serviceOf({ leads: leads(3) }), await workplace(body)];
       const proxy = await postgresProxy(db.port, (message) => (message === 'Q COMMIT' ? fate : 'passed'));
@@ -96,35 +96,33 @@ inPostgres('a pipeline that writes to PostgreSQL', (database) => {
   );
 
   const pgbouncer = ['/usr/sbin/pgbouncer', 'pgbouncer'].find((program) => spawnSync(program, ['--version']).status === 0);
-  (pgbouncer === undefined ? test.skip : test)(
-    `is served by PgBouncer in transaction mode (${pgbouncer ?? 'it is not installed here'})`,
-    async () => {
-      const [db, from, cwd] = [await database(), await serviceOf({ leads: leads(3) }), await workplace(body)];
-      const [folder, [port = 0]] = [await temporaryFolder(), await freePorts(1)];
-      await writeFile(join(folder, 'users'), `"owner" "${password.replaceAll('"', '""')}"\n`);
-      const settings = {
-        ...{ listen_addr: '127.0.0.1', listen_port: port, unix_socket_dir: '', auth_type: 'plain', auth_file: join(folder, 'users') },
-        ...{ pool_mode: 'transaction', default_pool_size: 1, server_reset_query_always: 0, logfile: join(folder, 'log') },
-      };
-      const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
-      const target = `${db.name} = host=127.0.0.1 port=${db.port} dbname=${db.name}`;
-      await writeFile(join(folder, 'ini'), ['[databases]', target, '[pgbouncer]', ...lines].join('\n'));
-      const as = process.getuid?.() === 0 ? ['-u', 'postgres'] : [];
-      spawnSync('chmod', ['-R', 'a+rwX', folder]);
-      const pool = spawn(pgbouncer ?? '', [...as, join(folder, 'ini')], { stdio: 'ignore' });
-      closeAfter({ close: () => pool.kill() });
-      const env = { ...from.env, DATABASE_URL: db.through(port) };
-      await until(async () => (await readFile(join(folder, 'log'), 'utf8').catch(() => '')).includes('process up'));
-      const other = new Client({ connectionString: env.DATABASE_URL });
-      await other.connect();
-      await other.query('CREATE TEMPORARY TABLE leadstream_stage (is_left boolean)');
-      await other.end();
-      for (const text of [body, body, body.replace('merge', 'replace')]) {
-        await writeFile(join(cwd, 'p.yaml'), pipelineText(text));
-        const done = await cli(['run', 'p.yaml'], { cwd, env });
-        expect({ code: done.code, stderr: done.code === 0 ? '' : done.stderr }).toEqual({ code: 0, stderr: '' });
-      }
-      expect(await counted(db)).toEqual({ rows: 3, runs: 3 });
-    },
-  );
+  const pooled = pgbouncer === undefined ? test.skip : test;
+  pooled(`is served by PgBouncer in transaction mode (${pgbouncer ?? 'it is not installed here'})`, async () => {
+    const [db, from, cwd] = [await database(), await serviceOf({ leads: leads(3) }), await workplace(body)];
+    const [folder, [port = 0]] = [await temporaryFolder(), await freePorts(1)];
+    await writeFile(join(folder, 'users'), `"owner" "${password.replaceAll('"', '""')}"\n`);
+    const settings = {
+      ...{ listen_addr: '127.0.0.1', listen_port: port, unix_socket_dir: '', auth_type: 'plain', auth_file: join(folder, 'users') },
+      ...{ pool_mode: 'transaction', default_pool_size: 1, server_reset_query_always: 0, logfile: join(folder, 'log') },
+    };
+    const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
+    const target = `${db.name} = host=127.0.0.1 port=${db.port} dbname=${db.name}`;
+    await writeFile(join(folder, 'ini'), ['[databases]', target, '[pgbouncer]', ...lines].join('\n'));
+    const as = process.getuid?.() === 0 ? ['-u', 'postgres'] : [];
+    spawnSync('chmod', ['-R', 'a+rwX', folder]);
+    const pool = spawn(pgbouncer ?? '', [...as, join(folder, 'ini')], { stdio: 'ignore' });
+    closeAfter({ close: () => pool.kill() });
+    const env = { ...from.env, DATABASE_URL: db.through(port) };
+    await until(async () => (await readFile(join(folder, 'log'), 'utf8').catch(() => '')).includes('process up'));
+    const other = new Client({ connectionString: env.DATABASE_URL });
+    await other.connect();
+    await other.query('CREATE TEMPORARY TABLE leadstream_stage (is_left boolean)');
+    await other.end();
+    for (const text of [body, body, body.replace('merge', 'replace')]) {
+      await writeFile(join(cwd, 'p.yaml'), pipelineText(text));
+      const done = await cli(['run', 'p.yaml'], { cwd, env });
+      expect({ code: done.code, stderr: done.code === 0 ? '' : done.stderr }).toEqual({ code: 0, stderr: '' });
+    }
+    expect(await counted(db)).toEqual({ rows: 3, runs: 3 });
+  });
 });
