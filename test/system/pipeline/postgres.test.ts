@@ -29,12 +29,6 @@ describe('a pipeline file with a table of PostgreSQL', () => {
     ],
     ['merge without the key', `steps: [{ select: [zipcode] }]\nto:\n${sink(', mode: merge')}`, 'merge needs the key'],
     ['columns to ignore without merge', `to:\n${sink(', ignore: [age]')}`, 'ignore needs mode: merge'],
-    ['deletes in another mode', `to:\n${sink(', mode: append, on_missing: delete')}`, 'on_missing needs mode: merge'],
-    [
-      'deletes behind a sample',
-      `steps: [{ sample: { percent: 50 } }]\nto:\n${sink(', mode: merge, on_missing: delete')}`,
-      'behind steps[0] sample',
-    ],
   ])('is refused for %s', async (_title, to, message) => {
     const refusal = await load(`from: leads\n${to}`).catch((failure: unknown) => failure);
     expect(refusal).toMatchObject({ name: 'SpecError', exit: 78, message: expect.stringContaining(message) });
