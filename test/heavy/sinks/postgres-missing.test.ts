@@ -118,7 +118,7 @@ inPostgres('nights at random of a table of PostgreSQL', (database) => {
     const db = await database();
     const nights = await nightsIn(db);
     const body = merging(`on_missing: ${onMissing}, max_deleted: 40%`, `  - filter: "lead_status != 'returned'"`);
-    const draw = (id: number) => lead(id, { age: String(20 + below(9)), lead_status: statuses[below(statuses.length)] ?? '' });
+    const draw = (id: number) => lead(id, { age: String(20 + below(2)), lead_status: statuses[below(statuses.length)] ?? '' });
     let source: ReadonlyMap<string, ReturnType<typeof lead>> = new Map();
     const [model, marked] = [new Map<string, string>(), new Set<string>()];
 

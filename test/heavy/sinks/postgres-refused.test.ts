@@ -87,13 +87,6 @@ inPostgres('a table of PostgreSQL that does not fit', (database) => {
     expect(String(refusal)).not.toContain(password);
   });
 
-  test('is refused at its end if it may not be created', async () => {
-    const db = await database();
-    await db.query('REVOKE CREATE ON SCHEMA public FROM owner, public');
-    const message = expect.stringContaining('permission denied for schema public (SQLSTATE 42501)');
-    await expect(write(db.url, { create: true })).rejects.toMatchObject({ code: 'E_SINK_CONFIG', message });
-  });
-
   test('is not replaced after appends to rows of others, until they are adopted', async () => {
     const db = await database();
     await db.query(`${table}; INSERT INTO leads VALUES ('other', 1)`);

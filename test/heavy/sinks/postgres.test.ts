@@ -50,15 +50,10 @@ inPostgres('a table of PostgreSQL', (database) => {
     expect(described.map(({ type }) => type)).toEqual([...types, 'yearmonthday date']);
     expect(described.map((column) => column['attnotnull'])).toEqual([true, false, false, false, false, false]);
     expect(described[2]?.['comment']).toBe('age of leads; integer, personal.');
-    expect(report.sinks).toMatchObject([
-      { at: 'to[0] postgres', path: `crm.leads at 127.0.0.1:${db.port}/${db.name}`, total: 3, books: { read: 4, written: 3, rejected: 1 } },
-    ]);
-    expect(await ledgerOf(db)).toEqual([
-      {
-        ...{ table_name: 'leads', run: report.runId, pipeline: 'test', mode: 'replace' },
-        ...{ inserted: '3', changed: '0', unchanged: '0', deleted: '0', total: '3' },
-      },
-    ]);
+    const path = `crm.leads at 127.0.0.1:${db.port}/${db.name}`;
+    expect(report.sinks).toMatchObject([{ at: 'to[0] postgres', path, total: 3, books: { read: 4, written: 3, rejected: 1 } }]);
+    const counts = { inserted: '3', changed: '0', unchanged: '0', deleted: '0', total: '3' };
+    expect(await ledgerOf(db)).toEqual([{ table_name: 'leads', run: report.runId, pipeline: 'test', mode: 'replace', ...counts }]);
   });
 
   test('that is replaced has the rows of the last run that has no limit, and keeps its grants, views, indexes and comments', async () => {
@@ -98,13 +93,8 @@ inPostgres('a table of PostgreSQL', (database) => {
     expect(options).toEqual([{ reloptions: ['fillfactor=90'] }]);
     const next = [lead_(2, '30', 'a'), lead_(3, '31', 'b'), lead_(4, '30', 'b'), lead_(5, '', 'a')];
     const report = await run(await serviceOf({ leads: next }), db, text);
-    expect((await rowsOf(db)).map(({ lead_id, age, lead_status }) => [lead_id, age, lead_status])).toEqual([
-      ['1', '30', 'a'],
-      ['2', '30', 'a'],
-      ['3', '31', 'b'],
-      ['4', '30', 'a'],
-      ['5', null, 'a'],
-    ]);
+    const rows = (await rowsOf(db)).map(({ lead_id, age, lead_status }) => [lead_id, age, lead_status].join(' '));
+    expect(rows).toEqual(['1 30 a', '2 30 a', '3 31 b', '4 30 a', '5  a']);
     const after = await versions();
     expect(['1', '2', '3', '4'].map((id) => before.get(id) === after.get(id))).toEqual([true, true, false, true]);
     expect(report.sinks).toMatchObject([{ total: 5, changed: 0, books: { written: 2, unchanged: 2 } }]);
