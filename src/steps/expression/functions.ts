@@ -216,6 +216,8 @@ const roundings: Intl.NumberFormat[] = [];
 function rounded(value: number, places = 0n): number {
   if (!Number.isFinite(value)) return value;
   const at = Number(places);
+  // Engines differ in how many they take.
+  if (at < 0 || at > 20) throw new ExpressionFault('takes 0 to 20 places');
   const format = (roundings[at] ??= new Intl.NumberFormat('en-US', { maximumFractionDigits: at, useGrouping: false }));
   // The sum is never -0.
   return Number(format.format(`${value}`)) + 0;
