@@ -1,6 +1,7 @@
 import { columnsOf, withheldOf, type Collection, type Registry } from '../collections/index.js';
 import { itemAt, undeclaredColumn, unknownName, type Column } from '../core/index.js';
 import type { SinkDefinition } from '../sinks/index.js';
+import { hasPageNumbers } from '../source/index.js';
 import { Queries, type PlanContext, type StepDefinition } from '../steps/index.js';
 import { dayTemplate, overlap, runTemplate, type PathNames } from '../store/index.js';
 import type { Definitions } from './definitions.js';
@@ -34,8 +35,8 @@ export interface Plan {
   readonly reads: readonly string[];
   readonly steps: readonly PlannedStep[];
   readonly sinks: readonly PlannedSink[];
-  /** The step that ends the read when it has its rows: a limit without a blocking step before it. */
-  readonly stoppedBy: PlannedStep | undefined;
+  /** What leaves a part of the list unread: `pages`, or a limit without a blocking step before it, once it has its rows. */
+  readonly stoppedBy: Pick<PlannedStep, 'at'> | undefined;
   /** Returns the columns that leave the last step, including undeclared ones of the source. */
   columns(undeclared?: readonly Column[]): readonly Column[];
 }
@@ -43,7 +44,7 @@ export interface Plan {
 type Entry = Readonly<Record<string, unknown>>;
 
 /** The part of a file that describes the plan; invalid steps and sinks are `undefined`. */
-export interface ChainShape extends Partial<Pick<PipelineShape, 'from' | 'reveal' | 'expect'>> {
+export interface ChainShape extends Partial<Pick<PipelineShape, 'from' | 'reveal' | 'expect' | 'pages'>> {
   readonly steps?: readonly (Entry | undefined)[] | undefined;
   readonly to: readonly (Entry | undefined)[];
 }
@@ -104,7 +105,7 @@ function bindEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(
 
 /** Checks steps and sinks against the fields that reach them. Nothing is reported where these depend on an unknown value. */
 export async function planPipeline(
-  { from, reveal = [], expect }: ChainShape,
+  { from, reveal = [], expect, pages }: ChainShape,
   { steps: bound, sinks }: Chain,
   { hmacKey, collections }: { readonly hmacKey: string | undefined; readonly collections: Registry },
   issues: IssueList,
@@ -121,7 +122,9 @@ export async function planPipeline(
   const steps = bound.flatMap((step, index) => (step ? [{ ...step, input: itemAt(arriving, index) }] : []));
   const reads = [...new Set([collection.name, ...steps.flatMap(({ definition, config }) => definition.reads?.(config) ?? [])])];
   const blocking = steps.findIndex(({ definition }) => definition.blocking);
-  const stoppedBy = steps.slice(0, blocking < 0 ? steps.length : blocking).find(({ definition }) => definition.most !== undefined);
+  const limit = steps.slice(0, blocking < 0 ? steps.length : blocking).find(({ definition }) => definition.most !== undefined);
+  const stoppedBy = pages ? { at: `pages ${pages.text}` } : limit;
+  if (pages && !hasPageNumbers(collection)) problem(['pages'], `${collection.name} has no page numbers; use the step limit`, true);
   // A list with an unknown name may be any list.
   const areListsKnown = steps.length === bound.length && reads.every((name) => Object.hasOwn(collections, name));
   if (expect) {
@@ -198,12 +201,12 @@ function collectionNamed(from: string, reveal: readonly string[], collections: R
   return collection;
 }
 
-function refuseLimits(expect: Expect, stop: PlannedStep | undefined, problem: Problem): void {
+function refuseLimits(expect: Expect, stop: Plan['stoppedBy'], problem: Problem): void {
   for (const name of [...outputGates, 'max_read_shrink'] as const)
     if (stop && expect[name] !== undefined)
       problem(
         ['expect', name],
-        `${name} compares whole reads, and ${stop.at} stops this one; remove one of them, or put the limit after a sort, which reads everything`,
+        `${name} compares whole reads, and ${stop.at} stops this one; remove one of them, or let a limit follow a sort, which reads everything`,
         true,
       );
 }

@@ -6,7 +6,7 @@ import { defaults, maxTimerMs, settings, usually, windowHoldsConcurrency } from 
 import { outputPath } from '../sinks/index.js';
 import { expectShape } from './expect.js';
 import { hookShape } from './hooks.js';
-import { duration, longerThanNothing, rate, tolerance, writtenDuration } from './units.js';
+import { duration, longerThanNothing, pageRange, rate, tolerance, writtenDuration } from './units.js';
 import { isFault } from '../service/index.js';
 
 const name = schema((z) => z.string().min(1));
@@ -102,6 +102,9 @@ export const pipelineShape = schema((z) =>
     collections: z.record(z.string(), z.unknown()).optional().describe('Your own collections, and further fields of others, by name.'),
     from: name().describe(`The collection that is read: ${collectionNames.join(', ')}, or one of your own.`),
     reveal: z.array(name()).optional().describe('Its secret fields to include.'),
+    pages: pageRange()
+      .optional()
+      .describe('Only these pages of it are read, like 1-20, as a trial: such a run is partial, as one with a limit.'),
     on_error: z.enum(['reject', 'null', 'fail']).default('reject').describe('What happens to a row that a step or sink cannot handle.'),
     consistency: settings()
       .consistency.optional()

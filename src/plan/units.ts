@@ -17,6 +17,14 @@ export function writtenDuration(milliseconds: number): string {
   return `${milliseconds / length}${unit}`;
 }
 
+/** Pages such as `1-20`, by their place in a list. */
+export const pageRange = schema(() =>
+  textForm(/^[1-9]\d*-[1-9]\d*$/, 'pages are written like 1-20', (text) => {
+    const [first = 1, last = 1] = text.split('-').map(Number);
+    return { first, last, text };
+  })().refine(({ first, last }) => first <= last, 'the first page must not be after the last'),
+);
+
 export const longerThanNothing = schema(() => duration().refine((milliseconds) => milliseconds > 0, 'must be more than 0'));
 
 /** A rate such as `20/s` or `300/m`, in requests per second. */

@@ -7,7 +7,7 @@ import type { ChainStep, Fault, Page, Tally } from '../flow/index.js';
 import { accountMark } from '../http/index.js';
 import { deduping } from '../steps/index.js';
 import { createClient, defaultFetchingThreads, isSequential, noSpools, readPages } from '../source/index.js';
-import type { CollectionReader, ServiceClient, Spools } from '../source/index.js';
+import type { CollectionReader, ListRange, ServiceClient, Spools } from '../source/index.js';
 import type { PlannedStep } from '../plan/index.js';
 import type { Counts } from './counts.js';
 import { openExpectations, type Expectations } from './gates.js';
@@ -68,7 +68,7 @@ export class PipelineRead {
     this.rejects.add(at, columns, row, fault);
   };
 
-  /** Whether a limit stopped the read: requests are aborted, pages that have left the source go on. */
+  /** Whether a part of the list is left unread: a limit aborts requests, and pages that have left the source go on. */
   get partial(): boolean {
     return this.stoppedBy !== undefined;
   }
@@ -77,8 +77,14 @@ export class PipelineRead {
     return this.#read.failedAt;
   }
 
-  get stoppedBy(): PlannedStep | undefined {
-    return this.run.pipeline.plan.steps[this.#stop$.value];
+  get stoppedBy(): Pick<PlannedStep, 'at'> | undefined {
+    const { plan, pages } = this.run.pipeline;
+    return plan.steps[this.#stop$.value] ?? (pages && plan.stoppedBy);
+  }
+
+  get #range(): ListRange | undefined {
+    const { pages } = this.run.pipeline;
+    return pages && { from: (pages.first - 1) * this.source.limit, to: pages.last * this.source.limit };
   }
 
   /** @returns `false` if the pages that determined the day of the outputs are unusable. */
@@ -105,7 +111,8 @@ export class PipelineRead {
       ledger.onPage(page);
       this.presence.onPage(page);
     };
-    const reading = { ...this.#options(collection.name), ...faults, lookAgain: true, onPage, onKeys: this.presence.onKeys };
+    const { onKeys } = this.presence;
+    const reading = { ...this.#options(collection.name), ...faults, lookAgain: true, onPage, onKeys, range: this.#range };
     const pages$ = readPages(this.#reader, reading, ledger.consistency);
     await completed(this.#passed(this.#unique(pages$, collection), write), signal);
     let late: LeadstreamError | undefined;

@@ -118,6 +118,9 @@ async function hasMorePages(ask: Ask, reader: ListReader, all: RecordBatch): Pro
 /** The pages of a list by number. Each waits for the fingerprint of the one before it, unless that may never be requested. */
 export class Pages {
   readonly firstPage: number;
+  /** The first page of the range that is read, and the first one after it. */
+  readonly start: number;
+  readonly stop: number;
   readonly #maxPages: number;
   /** Pages already read; each is used once. */
   readonly #seeds = new Map<number, RecordBatch>();
@@ -132,15 +135,18 @@ export class Pages {
   constructor(
     readonly reader: ListReader,
     readonly limit: number,
-    { firstPage = 1, maxPages = Infinity }: PagingOptions,
+    { firstPage = 1, maxPages = Infinity, range: { from, to = Infinity } = { from: 0 } }: PagingOptions,
   ) {
     this.firstPage = firstPage;
+    this.start = firstPage + Math.floor(from / limit);
+    this.stop = firstPage + Math.ceil(to / limit);
     this.#maxPages = maxPages;
   }
 
   /** Reads a page, or some from it on. One that repeats the page before it, as some services do past the end, counts as empty. */
   page(first: number, fresh = false, count = 1): Observable<RecordBatch> {
-    const left = this.firstPage + this.#maxPages - first;
+    if (first >= this.stop) return of(RecordBatch.empty);
+    const left = Math.min(this.firstPage + this.#maxPages, this.stop) - first;
     return this.#read(first, fresh, Math.max(1, Math.min(count, left))).pipe(
       inOrder((batch, index) => {
         const number = first + index;
@@ -149,7 +155,9 @@ export class Pages {
           throw refused(this.reader, 'E_SOURCE_MAX_PAGES', `page ${number} has rows, but max_pages is ${this.#maxPages}`);
         if (number === this.#seemingEnd) this.#seemingEnd = Infinity;
         if (number === this.firstPage) return of(batch);
-        return this.#fingerprintBefore(number).pipe(
+        // The page before a range is not read.
+        const before$ = number === this.start ? this.probe(number - 1).pipe(map(fingerprintOf)) : this.#fingerprintBefore(number);
+        return before$.pipe(
           map((before) => {
             if (before !== fingerprintOf(batch)) {
               this.#repeats.delete(number);

@@ -1,5 +1,5 @@
 import { catchError, defer, map, of, switchMap, throwError, type Observable } from 'rxjs';
-import { itemAt, SourceError } from '../core/index.js';
+import { amount, itemAt, SourceError } from '../core/index.js';
 import { type Ask, type ListEnd, type Page, task } from '../flow/index.js';
 import { defaults } from '../options/index.js';
 import type { RecordBatch } from '../vector/index.js';
@@ -14,6 +14,7 @@ import { evenly, maxProbes, type FirstRead, type ReadProgress, type ReadRows } f
 export class NumberedList implements List {
   readonly numbered = true;
   readonly firstPage: number;
+  readonly start: number;
   readonly concurrency: number;
   readonly #positions: Positions;
   readonly #end: EndOfList;
@@ -29,7 +30,6 @@ export class NumberedList implements List {
   #stale = 0;
   #patience: number;
   readonly together = () => (this.reading.options.grouped && this.#stale === 0 ? this.reading.reader.together() : 1);
-  readonly confirm = (end: ListEnd) => this.#end.confirm(end);
   readonly lookAgain = () => this.#end.lookAgain();
   readonly again = (page: number) => this.list.probe(page);
   readonly count = (guess: number) => this.#positions.count(guess);
@@ -40,6 +40,8 @@ export class NumberedList implements List {
   ) {
     const { options, progress } = reading;
     this.firstPage = list.firstPage;
+    this.start = list.start;
+    progress.rows = (list.start - list.firstPage) * list.limit;
     this.concurrency = options.concurrency ?? defaults.concurrency;
     this.#patience = Math.max(10, windowOf(options));
     this.#positions = new Positions(list, reading);
@@ -62,6 +64,14 @@ export class NumberedList implements List {
         return this.list.page(number, fresh, fresh ? 1 : count);
       }),
     );
+  }
+
+  confirm(end: ListEnd): Observable<number | undefined> {
+    const { start, firstPage, list, reading } = this;
+    if (end.page >= list.stop) return of(undefined);
+    if (end.page > start || start === firstPage) return this.#end.confirm(end);
+    const before = amount((start - firstPage) * list.limit);
+    throw refused(reading.reader, 'E_SOURCE_RANGE', `the range begins after ${before} rows, and the list has none there`);
   }
 
   take({ number }: Page, { names, position, repeats, isStale }: ReadRows): void {

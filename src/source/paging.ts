@@ -7,11 +7,21 @@ import type { Events } from '../events/index.js';
 import { defaults } from '../options/index.js';
 import { RecordBatch } from '../vector/index.js';
 
+/** A part of a list, in positions of rows from 0. */
+export interface ListRange {
+  /** Position of its first row, where a page begins. */
+  readonly from: number;
+  /** Position after its last row. Default: it reaches the end of the list. */
+  readonly to?: number | undefined;
+}
+
 export interface PagingOptions {
   /** Number of the first page. Default 1, and then it is checked that no page precedes it. */
   readonly firstPage?: number | undefined;
   /** Maximum number of pages of a list; one more is a failure. Default: no limit. */
   readonly maxPages?: number | undefined;
+  /** The part of a list with page numbers that is read. Default: all of it. */
+  readonly range?: ListRange | undefined;
   /** Whether warnings are failures. Default false. */
   readonly strict?: boolean | undefined;
   /** Publishes warnings and the progress of the read. Default: nowhere. */

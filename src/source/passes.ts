@@ -15,6 +15,8 @@ export function crawl({ reader, options }: FirstRead, list: PagedList, firstPage
 export interface List extends PagedList {
   readonly reading: FirstRead;
   readonly numbered: boolean;
+  /** The page that the first read begins with. Default: the first one. */
+  readonly start?: number;
   readonly counting: Consistency['counted'];
   /** Whether the end must be checked again when all is read. */
   readonly unsettled: boolean;

@@ -71,8 +71,10 @@ class ListRead {
     const { list } = this;
     const { options, consistency } = list.reading;
     return concat(
-      this.#crawl(list.firstPage),
+      this.#crawl(list.start ?? list.firstPage),
       defer(() => {
+        // As after a limit, nothing is known of the rest.
+        if (options.range?.to !== undefined) return EMPTY;
         options.onEnd?.(() => list.lookAgain().pipe(map((next) => next !== undefined)));
         consistency.counted = list.counting;
         return this.#checks();
@@ -114,7 +116,7 @@ class ListRead {
   #lookAgain(): Observable<Page> {
     const { list } = this;
     const { options, consistency } = list.reading;
-    if (!list.unsettled) return EMPTY;
+    if (!list.unsettled || options.range?.to !== undefined) return EMPTY;
     return task(async (ask) => {
       if (options.lookAgain) await this.#drain.empty();
       return ask(list.lookAgain());

@@ -195,18 +195,22 @@ export class FirstRead implements ReadKeys {
     return { fresh: withBatch(page, batch.keep(fresh)), names, position, repeats, isStale };
   }
 
-  /** Notes rows that may never be read; not those after the end: of probes, second looks, and pages whose size may be given up. */
+  /**
+   * Notes rows that may never be read; not those before the range, and not those after the end: of probes, second looks, and pages whose
+   * size may be given up.
+   */
   #note(request: ListRequest, batch: RecordBatch): void {
     const { reader, seen, progress, options } = this;
     const { page = 1, limit, purpose, fresh = false } = request;
     const isSecond = purpose === 'probe' || fresh;
     const size = limit ?? reader.limit;
     const hasPositions = progress.rows > 0 && !isSequential(reader.collection.served);
-    const inside = hasPositions ? Math.max(0, progress.rows - (page - (options.firstPage ?? 1)) * size) : Infinity;
+    const rowOf = (position: number) => Math.max(0, position - (page - (options.firstPage ?? 1)) * size);
+    const shown = [rowOf(options.range?.from ?? 0), hasPositions ? rowOf(progress.rows) : Infinity];
     if (isSecond ? !seen : progress.pages > 0) return;
     const where = request.page === undefined ? 'the list' : `page ${page} of ${amountOf(size, 'row')}`;
     const noted = { request, where, isBefore: !isSecond };
-    for (const name of this.namesOf(batch).slice(0, inside)) if (!seen?.has(name) && !this.#unread.has(name)) this.#unread.set(name, noted);
+    for (const name of this.namesOf(batch).slice(...shown)) if (!seen?.has(name) && !this.#unread.has(name)) this.#unread.set(name, noted);
   }
 
   took(names: readonly string[]): void {
@@ -305,7 +309,7 @@ export interface LastPage {
 }
 
 export class ReadProgress {
-  /** Rows on the pages read, including repeated keys. */
+  /** Rows before the range, and those on the pages read, including repeated keys. */
   rows = 0;
   pages = 0;
   largest = 0;

@@ -151,6 +151,11 @@ export function isSequential(served: Served | undefined): served is Served {
   return served?.paging.scheme === 'cursor' || served?.paging.scheme === 'link';
 }
 
+/** Returns whether the pages of a list can be requested by number, or by offset. */
+export function hasPageNumbers({ paged, served }: Collection): boolean {
+  return paged && !isSequential(served);
+}
+
 /** Returns the position where a list begins, or with a cursor, where it continues. */
 export function positionAt({ paging, query }: Served, path: string, limit: number, cursor?: string): Position {
   const size = limitIn(paging);

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { itemAt } from '../../../src/core/index.js';
@@ -79,6 +79,51 @@ describe('limit', () => {
       );
       // It may replace what it likes.
       await run(body);
+    });
+  });
+
+  describe('pages', () => {
+    const paged = (pages: string, to = toTable) => `from: leads\npages: ${pages}\n${to}`;
+
+    test('are all that is read, and such a run says that it is partial', async () => {
+      const report = await run(paged('3-5'));
+      expect(await idsIn('t')).toEqual(upTo(100).slice(40));
+      expect(from.requests).toEqual([1, 3, 4, 5].map((page) => `leads?page=${page}&limit=20`));
+      expect(report).toMatchObject({ partial: true, read: 60, resumed: 0, consistency: { outcome: 'off', passes: 0 } });
+      expect(report.warnings).toEqual([{ code: 'W_RUN_PARTIAL', message: expect.stringContaining('pages 3-5 stopped the read of leads') }]);
+      expect(await publishedManifest(join(folder, 't'))).toMatchObject({ partial: true, rows: 60, reads: {} });
+    });
+
+    test('replace no complete output', async () => {
+      await run(whole());
+      await expect(run(paged('1-2'))).rejects.toMatchObject({ code: 'E_GATE_PARTIAL' });
+      expect(await idsIn('t')).toEqual(upTo(400));
+    });
+
+    test('beyond the end are refused, and nothing is written', async () => {
+      await expect(run(paged('21-30'))).rejects.toMatchObject({
+        code: 'E_SOURCE_RANGE',
+        message: 'leads: the range begins after 400 rows, and the list has none there',
+      });
+      await expect(stat(join(folder, 't'))).rejects.toMatchObject({ code: 'ENOENT' });
+    });
+
+    test('have the rows at these positions of the list, whatever the page size is, and what follows the end', async () => {
+      let count = 0;
+      const draws = [fc.integer({ min: 1, max: 12 }), fc.integer({ min: 0, max: 9 }), fc.integer({ min: 3, max: 60 })] as const;
+      await fc.assert(
+        fc.asyncProperty(...draws, fc.boolean(), async (first, more, pageRows, repeats) => {
+          from = await service(changing(lists), { quirks: { 'repeat-last': repeats } });
+          const name = `p${(count += 1)}`;
+          const [begin, end] = [(first - 1) * pageRows, (first + more) * pageRows];
+          const to = `to:\n  - parquet: { path: ${name} }\n`;
+          const read = run(paged(`${first}-${first + more}`, to), {}, { 'service.limit': String(pageRows) });
+          if (begin >= 400) return expect(read).rejects.toMatchObject({ code: 'E_SOURCE_RANGE' });
+          await read;
+          return expect(await idsIn(name)).toEqual(upTo(400).slice(begin, end));
+        }),
+        { numRuns: 12 },
+      );
     });
   });
 
