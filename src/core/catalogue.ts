@@ -190,6 +190,7 @@ export const warningCatalogue = {
   W_RUN_PARTIAL: 'The outputs have only part of the list; later runs are not compared with them.',
   W_RUN_HOOK: 'Check the webhook; the run and its exit code are unaffected.',
   W_SOURCE_UNCHECKED: 'A part of the list could not be checked; the message says which, and what to do.',
+  W_SOURCE_SINCE: 'The whole list was read; remove since if it often changes before its end.',
   W_SOURCE_DRIFT: 'The list changed while it was read; consistency: repair adds what was missed.',
 } as const;
 

@@ -11,7 +11,7 @@ export type OnDuplicateKey = (typeof duplicateKeyModes)[number];
 
 /** The results of the check. They change while the stream runs. */
 export interface Consistency {
-  readonly mode: ConsistencyMode;
+  mode: ConsistencyMode;
   /** Default: such rows fail the read. */
   readonly onDuplicateKey: OnDuplicateKey | undefined;
   outcome: ConsistencyOutcome;

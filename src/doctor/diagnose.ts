@@ -265,11 +265,18 @@ const rowsCompared = 100;
 
 async function findOrder(probe: Probe, collection: Collection, { firstPage, limit }: Paged): Promise<Result<never>> {
   const size = Math.min(limit, rowsCompared);
-  const read = async () =>
-    JSON.stringify([await probe.page(collection, firstPage, size), await probe.page(collection, firstPage + 1, size)]);
-  if ((await read()) === (await read())) return ['ok', 'two pages had the same rows in the same order when read twice'];
+  const read = async () => [...(await probe.page(collection, firstPage, size)), ...(await probe.page(collection, firstPage + 1, size))];
+  const names = await read();
+  if (JSON.stringify(names) === JSON.stringify(await read()))
+    return ['ok', `two pages had the same rows in the same order when read twice; ${growthOf(names)}`];
   const remedy = 'consistency: repair, the default with files, reads a list until all rows were seen; never set it to off';
   return ['note', `two pages had other rows, or another order, when read twice: the list changes, or has no order; ${remedy}`];
+}
+
+function growthOf(names: Names): string {
+  const orders = names.slice(1).map((name, index) => name.localeCompare(itemAt(names, index), 'en', { numeric: true }));
+  if (orders.every((order) => order > 0)) return 'their keys rise, as in a list that grows at its end (since)';
+  return `their keys ${orders.every((order) => order < 0) ? 'fall' : 'do not rise'}, so the list may not grow at its end, as since needs`;
 }
 
 async function findSingle(probe: Probe, collection: Collection, { firstPage }: Paged): Promise<Result<never>> {

@@ -97,9 +97,9 @@ async function compacted(
     const all = [...retained, ...added.map(manifestFileOf)];
     const bytes = sumOf(all, 'bytes');
     // A run that found nothing to change said more than the one that committed.
-    const { fingerprint, service, account, undeclared, reads } = landing.last ?? before;
+    const { fingerprint, service, account, undeclared, reads, scope, since } = landing.last ?? before;
     const run = {
-      ...{ fingerprint, service, account, undeclared, reads },
+      ...{ fingerprint, service, account, undeclared, reads, scope, since },
       run_id: runId,
       replaced: before.run_id,
       compacted: true,

@@ -5,6 +5,7 @@ export { isOtherField, manifestShape, modes, type Manifest, type Published, type
 export { partitionTerm, runDateColumn, tableKinds, type TableKind } from './partitions.js';
 export { OpenedRun } from './run.js';
 export { RunLog, type Evidence } from './run-log.js';
+export type { SinceState } from './since.js';
 export { StoreRun } from './store-run.js';
 export { StoreTable } from './store-table.js';
 export { tableFiles, type TableFiles } from './files.js';

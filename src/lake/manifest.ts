@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { jsonIn } from '../store/index.js';
 import { tableKinds } from './partitions.js';
 import { declaredTypes, schema, type OutputColumn } from '../core/index.js';
+import { sinceShape, type SinceState } from './since.js';
 
 /**
  * What the rows of a run do to a table: replace it (`replace`), replace the partitions that they fall into (`replace_partitions`), are
@@ -72,6 +73,8 @@ export const manifestShape = schema((z) =>
     pages: count().describe('Pages of the service that were read.'),
     consistency: z.string().describe('The outcome of the check for completeness.'),
     partial: z.boolean().optional().describe('Whether a limit stopped the read, so that the table is incomplete.'),
+    scope: z.literal('since').optional().describe('Present if only the end of the list was read, as `since` allows.'),
+    since: sinceShape().optional().describe('Where the next run of a pipeline with `since` begins, and what has to be the same then.'),
     mode: z.enum(modes),
     replaced: z.string().optional().describe('The run published before; a rollback returns to it.'),
     compacted: z.boolean().optional().describe('Whether the run only rewrote files of the one that it replaced, of which the counts are.'),
@@ -195,6 +198,7 @@ export interface Published {
   readonly reads: Readonly<Record<string, number>>;
   /** Whether it is incomplete because a limit stopped the read. */
   readonly partial: boolean;
+  readonly since?: SinceState | undefined;
 }
 
 /** What a manifest says about its whole run. */
@@ -213,6 +217,9 @@ export interface RunFacts {
   readonly consistency: string;
   /** Whether a limit stopped the read. */
   readonly partial?: boolean;
+  /** Whether only the end of the list was read. */
+  readonly scope?: 'since' | undefined;
+  readonly since?: SinceState | undefined;
   /** Row counts, by sink. */
   readonly books: Readonly<Record<string, unknown>>;
   /** Undeclared fields that were columns of this run or appeared too late for that. The next run has columns for all of them. */

@@ -71,8 +71,8 @@ export class OpenedRun {
     const { before, last } = this.run.landing;
     if (!before || !last) return undefined;
     const { rows, schema, partial = false } = before;
-    const { run_id: runId, undeclared, reads } = last;
-    return { runId, rows, columns: schema, undeclared, reads, partial };
+    const { run_id: runId, undeclared, reads, since } = last;
+    return { runId, rows, columns: schema, undeclared, reads, partial, since };
   }
 
   /** Checks which values the files or the names of folders cannot hold. */
@@ -156,6 +156,11 @@ class BegunRun {
     const rows = withAdded(batch, options, boundary);
     const added = this.index?.take(rows, options.mode === 'merge') ?? rows;
     await this.files.add(this.partitioning.split(added), added.rows);
+  }
+
+  get soFar() {
+    const { inserted = 0, changed = 0 } = this.index ?? {};
+    return { inserted, changed };
   }
 
   /** Closes, syncs and verifies the files. @throws {GateError} `E_GATE_VERIFY` when retained files of the table have changed. */
@@ -267,6 +272,7 @@ class BegunRun {
       finished_at: new Date().toISOString(),
       pages: facts.pages,
       consistency: facts.consistency,
+      ...{ scope: facts.scope, since: facts.since },
       undeclared: [...(facts.undeclared ?? [])],
       reads: { ...facts.reads },
       books: { ...facts.books },

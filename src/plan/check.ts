@@ -15,6 +15,7 @@ import { type Path, type SpecDocument, parseSpecDocuments } from './document.js'
 import { hooksOf } from './hooks.js';
 import { IssueList, type Issue, type Problem, validated } from './issues.js';
 import { pipelineOf, type RejectsPlan } from './pipeline.js';
+import { refuseUnfit } from './since.js';
 import { pipelineName, pipelineShape, type PipelineShape, type TestShape } from './spec.js';
 
 /** What is known of a document of a file. */
@@ -37,6 +38,7 @@ async function checkDocument(document: SpecDocument, references: References, def
   const own = ownCollections(resolved, problem);
   const registry = own && registryOf(own);
   const plan = registry && (await planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry }, issues));
+  if (parts.since) refuseUnfit(parts, chain, plan?.collection, problem);
   const connection = shape && connectionIn(shape.service, env, issues);
   const hooks = shape && hooksOf(shape, env, issues);
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, { baseDir, pipeline });

@@ -4,7 +4,7 @@ import { sentOf } from '../http/index.js';
 import { firstQuery } from '../source/index.js';
 import { isRemote } from '../store/index.js';
 import type { Pipeline } from './pipeline.js';
-import { written } from './units.js';
+import { written, writtenDuration } from './units.js';
 
 /** The plan of a pipeline, without credentials. */
 export type Explanation = ReturnType<typeof explainPipeline>;
@@ -23,7 +23,7 @@ export function explainPipeline(pipeline: Pipeline) {
   const places = [...plan.steps.map(({ input }) => input), plan.columns()];
   return {
     pipeline: name,
-    source: { ...readOf(plan.collection, pipeline), columns: source.map(explained) },
+    source: { ...readOf(plan.collection, pipeline), part: partOf(pipeline), columns: source.map(explained) },
     steps: plan.steps.map(({ at, definition, config }, index) => {
       const [before, after] = [itemAt(places, index), itemAt(places, index + 1)];
       const side = definition.reads?.(config);
@@ -48,6 +48,12 @@ export function explainPipeline(pipeline: Pipeline) {
     alone: outputs.flatMap(({ path, alone }) => (alone ? [path] : [])),
     together: outputs.flatMap(({ path, alone }) => (alone ? [] : [path])),
   };
+}
+
+function partOf({ pages, since }: Pipeline): string | undefined {
+  if (pages) return `only pages ${pages.text}`;
+  const begin = since && `${amountOf(since.overlap, 'page')} before the end of the last read`;
+  return since && `only from ${begin} on, if its rows are the same; all of it every ${writtenDuration(since.full_every)}`;
 }
 
 /** The type applies after a cast; unless `cast`, the values are still text. */

@@ -14,7 +14,7 @@ import type { PipelineShape } from './spec.js';
 import type { Tolerance } from './units.js';
 
 /** A pipeline that passed all checks and can be run. */
-export interface Pipeline extends Readonly<Pick<PipelineShape, 'name' | 'store' | 'expect' | 'schema' | 'pages'>> {
+export interface Pipeline extends Readonly<Pick<PipelineShape, 'name' | 'store' | 'expect' | 'schema' | 'pages' | 'since'>> {
   readonly plan: Plan;
   readonly connection: ConnectOptions;
   /** The value of `service` as written in the file, with references instead of values. */
@@ -69,7 +69,7 @@ export function pipelineOf(
     onError: shape.on_error,
     onDuplicateKey: shape.on_duplicate_key,
     expect: shape.expect,
-    pages: shape.pages,
+    ...{ pages: shape.pages, since: shape.since },
     store: shape.store,
     together: undefined,
     schema: shape.schema,

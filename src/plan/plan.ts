@@ -44,7 +44,7 @@ export interface Plan {
 type Entry = Readonly<Record<string, unknown>>;
 
 /** The part of a file that describes the plan; invalid steps and sinks are `undefined`. */
-export interface ChainShape extends Partial<Pick<PipelineShape, 'from' | 'reveal' | 'expect' | 'pages'>> {
+export interface ChainShape extends Partial<Pick<PipelineShape, 'from' | 'reveal' | 'expect' | 'pages' | 'since'>> {
   readonly steps?: readonly (Entry | undefined)[] | undefined;
   readonly to: readonly (Entry | undefined)[];
 }

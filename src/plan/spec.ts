@@ -105,6 +105,14 @@ export const pipelineShape = schema((z) =>
     pages: pageRange()
       .optional()
       .describe('Only these pages of it are read, like 1-20, as a trial: such a run is partial, as one with a limit.'),
+    since: z
+      .strictObject({
+        list: z.enum(['grows_at_end']).describe('How the list changes: new rows come after all others, and no row changes or goes.'),
+        overlap: z.int().min(1).max(100).default(2).describe('How many pages of the last read are read again, and have to be the same.'),
+        full_every: longerThanNothing().prefault('7d').describe('How often the whole list is read, to find what was missed.'),
+      })
+      .optional()
+      .describe('Reads the end of a list that grows there, from before the end of the last read, instead of all of it.'),
     on_error: z.enum(['reject', 'null', 'fail']).default('reject').describe('What happens to a row that a step or sink cannot handle.'),
     consistency: settings()
       .consistency.optional()

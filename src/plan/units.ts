@@ -1,13 +1,13 @@
 import { amount, compareShare, schema, shareIn } from '../core/index.js';
 
-const millisecondsPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const millisecondsPer: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 function textForm<T>(form: RegExp, problem: string, read: (text: string) => T) {
   return schema((z) => z.string().regex(form, problem).transform(read));
 }
 
-/** A duration such as `500ms`, `60s`, `5m` or `6h`, in milliseconds. */
-export const duration = textForm(/^\d+(?:\.\d+)?(?:ms|s|m|h)$/, 'a duration is written like 500ms, 60s, 5m or 6h', (text) => {
+/** A duration such as `500ms`, `60s`, `5m`, `6h` or `7d`, in milliseconds. */
+export const duration = textForm(/^\d+(?:\.\d+)?(?:ms|s|m|h|d)$/, 'a duration is written like 500ms, 60s, 5m, 6h or 7d', (text) => {
   return Number.parseFloat(text) * (millisecondsPer[text.replace(/[\d.]/g, '')] ?? 1);
 });
 

@@ -261,7 +261,8 @@ function runsOf({ output, earlier }: Output, counts: Counts | undefined): readon
 /** Warns of what steps remark, and of outputs without rows where rows were rejected. */
 function warnOfEmptyResults({ pipeline, report, ledger }: GateInput, refused: boolean): readonly Warning[] {
   let left = report.read + report.consistency.repaired - report.consistency.duplicates;
-  const remarks = ledger.steps.flatMap(({ step, tally }): readonly Warning[] => {
+  // A few new rows may well have nothing that a step keeps or finds.
+  const remarks = (report.scope ? [] : ledger.steps).flatMap(({ step, tally }): readonly Warning[] => {
     const remark = step.definition.remark?.(step.config, tally, left);
     const { expanded, groups, filtered, duplicates, beyondLimit, unmatched, rejected, grouped } = tally;
     left += expanded + groups - (filtered + duplicates + beyondLimit + unmatched + rejected + grouped);

@@ -22,6 +22,8 @@ export class Ledger {
   readonly sides: (Side & { readonly consistency: Consistency; rows: number })[] = [];
   readonly lookups: (Side & { readonly counts: LookupCounts })[] = [];
   readonly steps: readonly { readonly step: PlannedStep; readonly tally: Tally }[];
+  /** Rows of the list before those that are read. */
+  offset = 0;
   /** Undeclared fields that had a column in the last run. */
   #earlier: readonly UndeclaredField[] = [];
   /** The undeclared fields that have a column, once the columns are fixed. */
@@ -122,7 +124,7 @@ export class Ledger {
     const { plan, reveal } = this.pipeline;
     const { findings } = this.source;
     if (!this.#placed) return findingsOf(findings);
-    const isGone = !partial && findings.present.size > 0;
+    const isGone = !partial && this.offset === 0 && findings.present.size > 0;
     const gone = isGone ? columnsOf(plan.collection, reveal).filter(({ name }) => !findings.present.has(name)) : [];
     return {
       ...findingsOf(findings),
@@ -137,7 +139,8 @@ export class Ledger {
     const sides = this.sides.map(({ at, collection, rows, consistency }) => {
       return { at, name: `${collection} (${at})`, collection, rows: listed(rows, consistency) };
     });
-    return partial ? sides : [{ at: name, name, collection: name, rows: listed(this.source.rows, this.consistency) }, ...sides];
+    const rows = this.offset + listed(this.source.rows, this.consistency);
+    return partial ? sides : [{ at: name, name, collection: name, rows }, ...sides];
   }
 
   /** By collection; one that is both the source and a side counts as the source. */
@@ -165,6 +168,7 @@ export class Ledger {
       finishedAt: run.startedAt,
       pages: this.source.pages,
       read: this.source.rows,
+      ...(this.offset > 0 && { scope: 'since' as const }),
       ...read,
       sinks,
       steps: this.steps.map(({ step, tally }) => ({ at: step.at, tally })),
@@ -180,10 +184,10 @@ export class Ledger {
     };
   }
 
-  facts({ startedAt, pages, partial, collection, sinks }: RunReport): RunFacts {
+  facts({ startedAt, pages, partial, scope, collection, sinks }: RunReport): RunFacts {
     const { name: pipeline, fingerprint, connection } = this.pipeline;
     return {
-      ...{ pipeline, fingerprint, collection, pages, startedAt, consistency: this.consistency.outcome, partial },
+      ...{ pipeline, fingerprint, collection, pages, startedAt, consistency: this.consistency.outcome, partial, scope },
       ...{ service: connection.baseUrl, account: accountMark(connection.auth) },
       books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
       undeclared: this.undeclared.map(({ name, original }) => ({ name, original })),

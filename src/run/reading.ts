@@ -13,7 +13,9 @@ import type { Counts } from './counts.js';
 import { openExpectations, type Expectations } from './gates.js';
 import { Ledger } from './ledger.js';
 import { SourceRows } from './missing.js';
+import type { RunOutputs } from './outputs.js';
 import type { Rejects } from './rejects.js';
+import { Since } from './since.js';
 import type { Claim, Run } from './start.js';
 import { completed } from './stop.js';
 
@@ -23,6 +25,7 @@ export class PipelineRead {
   readonly ledger: Ledger;
   readonly expectations: Expectations | undefined;
   readonly presence: SourceRows;
+  readonly since: Since | undefined;
   /** Of earlier runs; a run that only prints has none. */
   counts: Counts | undefined;
   spools: Spools = noSpools;
@@ -59,6 +62,8 @@ export class PipelineRead {
       ...{ collection: plan.collection, consistency: this.ledger.consistency, isWhole: () => !this.partial },
       ...{ concurrency: this.#client.concurrency, signal: run.stop.signal, find: (id) => single.find(id), warn },
     });
+    const { since } = run.pipeline;
+    this.since = since && !observe ? new Since(since, run.pipeline, run) : undefined;
     this.expectations = expect && openExpectations(expect, plan.columns());
   }
 
@@ -84,13 +89,24 @@ export class PipelineRead {
 
   get #range(): ListRange | undefined {
     const { pages } = this.run.pipeline;
-    return pages && { from: (pages.first - 1) * this.source.limit, to: pages.last * this.source.limit };
+    if (!pages) return this.since?.range;
+    return { from: (pages.first - 1) * this.source.limit, to: pages.last * this.source.limit };
   }
 
-  /** @returns `false` if the pages that determined the day of the outputs are unusable. */
-  async open(claim: Claim): Promise<boolean> {
-    this.counts = await this.run.counts();
-    this.spools = await this.run.spools();
+  /**
+   * @param doubt Why all of the list is read, if an attempt to read its end only was given up.
+   * @returns `false` if the pages that determined the day of the outputs are unusable.
+   */
+  async open(claim: Claim, outputs: RunOutputs['opened'], doubt?: string): Promise<boolean> {
+    const { run, since } = this;
+    this.counts = await run.counts();
+    const why = since?.begin(outputs, this.counts, doubt);
+    const message = `${this.source.collection.name}: the whole list is read, because ${why}`;
+    if (why !== undefined) run.warn({ code: 'W_SOURCE_SINCE', message });
+    this.ledger.offset = since?.range?.from ?? 0;
+    // Passes are over whole lists.
+    if (since?.range) this.ledger.consistency.mode = 'repair';
+    this.spools = await run.spools(since?.range === undefined);
     this.#reader = await this.spools.spooled(this.source);
     return this.run.begin(claim, this.spools);
   }
@@ -111,8 +127,8 @@ export class PipelineRead {
       ledger.onPage(page);
       this.presence.onPage(page);
     };
-    const { onKeys } = this.presence;
-    const reading = { ...this.#options(collection.name), ...faults, lookAgain: true, onPage, onKeys, range: this.#range };
+    const taking = { onPage, onRead: this.since?.onRead, onKeys: this.presence.onKeys };
+    const reading = { ...this.#options(collection.name), ...faults, ...taking, lookAgain: true, range: this.#range };
     const pages$ = readPages(this.#reader, reading, ledger.consistency);
     await completed(this.#passed(this.#unique(pages$, collection), write), signal);
     let late: LeadstreamError | undefined;

@@ -14,6 +14,8 @@ export interface RunReport {
   readonly pages: number;
   /** Whether a limit ended the read. Such a run is never compared with later ones. */
   readonly partial: boolean;
+  /** Present if only the end of the list was read, by `since`: `consistency` is of that. */
+  readonly scope?: 'since';
   readonly read: number;
   /** Pages spooled by an interrupted run. */
   readonly resumed: number;
@@ -95,7 +97,7 @@ export function summaryOf(report: RunReport): string {
     `${pipeline}: read ${amount(read)} ${collection} in ${amountOf(pages, 'page')}, ${seconds.toFixed(1)} s${perSecond}`,
     resumed > 0 &&
       `  resumed: ${amountOf(resumed, 'page')} ${resumed === 1 ? 'was' : 'were'} spooled by an interrupted run, since ${since}`,
-    consistencyLine(report.consistency),
+    consistencyLine(report),
     ...report.gates.map(shrunkLine),
     ...report.steps.map(stepLine),
     ...report.lookups.map(lookupLine),
@@ -115,9 +117,10 @@ function shrunkLine({ gate, at, rows, rowsBefore }: GateResult): string | false 
   return `  ${at}: ${amountOf(rows, 'row')} in the list, and ${amount(rowsBefore)} before`;
 }
 
-function consistencyLine(consistency: Consistency): string | false {
+function consistencyLine({ consistency, scope }: RunReport): string | false {
   const { outcome, probes, passes, repaired, duplicates, changed, counted, waitedMs, growing, unordered } = consistency;
   const parts = [
+    scope !== undefined && scope,
     outcome,
     probes > 0 && `${amountOf(probes, 'page')} read again`,
     passes > 0 && amountOf(passes, 'pass', 'passes'),

@@ -1,4 +1,5 @@
 import { GateError, LeadstreamError, limitReached, withKeyOrigin, type Column, type ErrorCode } from '../core/index.js';
+import type { Page } from '../flow/index.js';
 import { RunLog } from '../lake/index.js';
 import { keyOriginOf, type Pipeline } from '../plan/index.js';
 import { prepareFetching } from '../source/index.js';
@@ -73,6 +74,8 @@ interface Found {
   readonly fields?: readonly string[];
   readonly lateRows?: boolean;
   readonly resumed?: number;
+  /** Why the whole list has to be read in spite of `since`. */
+  readonly doubt?: string;
 }
 
 /** It published, starts again, or has outputs with the day of a run whose pages are not used. */
@@ -114,11 +117,24 @@ class Attempt {
     const { plan } = this.run.pipeline;
     const standing = await standingOutputs(outputs.opened, this.claim.outputs, this.run.stores);
     if (!this.run.options.allowPartial) refuseReplacing(plan, standing);
-    if (!(await reading.open(this.claim))) return { stale: true };
+    if (!(await reading.open(this.claim, outputs.opened, this.found.doubt))) return { stale: true };
     // By the manifests, otherwise by the counts.
     const before = outputs.opened.flatMap(({ earlier, output }) => (earlier ?? reading.counts?.ofOutput(output))?.undeclared ?? []);
     reading.ledger.continue(before, this.found.fields ?? []);
-    const late = await reading.through((page) => outputs.write(page));
+    const { since } = reading;
+    let doubt: string | undefined;
+    const write = async (page: Page) => {
+      await since?.beforePage(page.number, outputs);
+      await outputs.write(page);
+    };
+    const late = await reading.through(write).catch((failure: unknown) => {
+      doubt = since?.doubtOf(failure);
+      if (doubt === undefined) throw failure;
+      return undefined;
+    });
+    doubt ??= since?.doubt(reading.ledger.consistency);
+    if (doubt !== undefined) return this.#again({ doubt });
+    await since?.beforePage(Infinity, outputs);
     if (late !== undefined) {
       // Starts again once, but never after rows were printed; the pages are fine.
       const isFinal = this.found.lateRows || plan.sinks.some(({ definition }) => definition.prints);
@@ -165,19 +181,20 @@ class Attempt {
 
   async #publish(outputs: readonly Output[], standing: ReadonlyMap<string, string>): Promise<RunReport> {
     const { run, claim, rejects } = this;
-    const { ledger, counts, spools, expectations, stoppedBy } = this.#reading;
+    const { ledger, counts, spools, expectations, stoppedBy, since } = this.#reading;
     const { pipeline, options, warn } = run;
     const report = ledger.report(run, outputs, this.#howRead);
     if (stoppedBy) {
       const part = `${stoppedBy.at} stopped the read of ${pipeline.plan.collection.name}, so the outputs contain only part of it`;
       warn({ code: 'W_RUN_PARTIAL', message: `${part}; later runs are not compared with this one` });
     }
+    if (since?.missed !== undefined) warn({ code: 'W_SOURCE_SINCE', message: `${report.collection}: ${since.missed}` });
     const allowShrink = options.allowShrink ?? false;
     this.#gates = evaluateGates({ pipeline, report, ledger, outputs, rejects, allowShrink, counts, standing, expectations }, warn);
     passGates(this.#gates, warn);
     await claim.lock.check();
     // Rejects come first: whoever sees the outputs can find the rows that they lack.
-    const facts = ledger.facts(report);
+    const facts = { ...ledger.facts(report), since: since?.state(ledger.consistency) };
     const own = await rejects.actions();
     const actions = [...own, ...(await each(outputs, ({ prepared }) => prepared.actions(facts))).flat()];
     refuseStopped(run.stop.signal);

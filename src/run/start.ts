@@ -141,14 +141,15 @@ export class Run {
     if (spooled.startedAt !== undefined) await this.state.removeBegun(this.pipeline.name);
   }
 
-  async spools(): Promise<Spools> {
+  /** @param isWhole Whether the whole list is read; pages of its end are not spooled. */
+  async spools(isWhole: boolean): Promise<Spools> {
     if (!this.#spools) return noSpools;
     const { baseUrl, auth, firstPage, maxPageBytes } = this.pipeline.connection;
     const { spoolMaxAgeMs: maxAgeMs } = this.pipeline;
     const pipeline = this.#keeper;
     const folder = this.state.folder('spool');
     await sweepSpools(folder);
-    if (maxAgeMs === undefined) return noSpools;
+    if (maxAgeMs === undefined || !isWhole) return noSpools;
     const restart = !this.#spooling && (this.#spent || (this.options.restart ?? false));
     this.#spooling = true;
     const { runId, events } = this;

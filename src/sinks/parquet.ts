@@ -80,6 +80,7 @@ export const parquetSink = builtInSink({
         if (sortPlanOf(options).scope === 'table') sorted = new SortedRows(projection.columns, options, context);
         return {
           write: (page) => (sorted ?? begun).write(projection.take(page)),
+          soFar: () => Promise.resolve(begun.soFar),
           async prepare() {
             await sorted?.writeTo((batch) => begun.write(batch));
             return begun.prepare();

@@ -82,6 +82,8 @@ export interface SinkWriter {
   begin(columns: readonly Column[]): Promise<void>;
   /** Resolves when the rows are stored or in a bounded buffer. */
   write(page: Page): Promise<void>;
+  /** Counts the rows so far whose key is new to the output, and those that it has with other content; `undefined` before the first. */
+  soFar?(): Promise<Pick<MergeCounts, 'inserted' | 'changed'> | undefined>;
   /** Closes, syncs and verifies, so that only the commit remains. */
   prepare(): Promise<PreparedOutput>;
   abort(): Promise<void>;
@@ -155,7 +157,7 @@ interface OpenedSink {
   abort(underWay: Promise<unknown>): Promise<void>;
 }
 
-type BegunSink = Pick<SinkWriter, 'write' | 'prepare'>;
+type BegunSink = Pick<SinkWriter, 'write' | 'soFar' | 'prepare'>;
 
 /**
  * Enforces the order `begin`, `write`…, `prepare`. After a failed call, all others except `abort` fail with the same error, so that an
@@ -190,6 +192,10 @@ export class PhasedWriter implements SinkWriter {
       await begun.write(page);
       this.#phase = begun;
     });
+  }
+
+  async soFar() {
+    return typeof this.#phase === 'string' ? undefined : this.#phase.soFar?.();
   }
 
   prepare(): Promise<PreparedOutput> {

@@ -40,7 +40,7 @@ import { readPages } from './read.js';
 
 /** How to reach and read a service. @typeParam Own The program's own collections. */
 export type ConnectOptions<Own extends Collection = never> = ClientOptions &
-  Omit<ReadingOptions, 'onPage' | 'onKeys' | 'onFault' | 'at' | 'events' | 'lookAgain' | 'expectedRows' | 'grouped' | 'range'> &
+  Omit<ReadingOptions, 'onPage' | 'onRead' | 'onKeys' | 'onFault' | 'at' | 'events' | 'lookAgain' | 'expectedRows' | 'grouped' | 'range'> &
   Pick<ReadOptions, 'allowUnstable' | 'onDuplicateKey'> & {
     /** The program's own collections, from `defineCollection`, and those of the service with more fields. Default: none. */
     readonly collections?: readonly Own[] | undefined;

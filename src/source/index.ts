@@ -1,5 +1,14 @@
 export { CollectionStream, connect, type ConnectOptions, driftOf, refuseRead, type Service, untilAborted } from './connect.js';
-export { checkConnection, collectionIn, type FindOptions, type ReadKeys, type ReadOptions, registryOf, windowOf } from './options.js';
+export {
+  checkConnection,
+  collectionIn,
+  type FindOptions,
+  type ReadKeys,
+  type ReadOptions,
+  type ReadPage,
+  registryOf,
+  windowOf,
+} from './options.js';
 export * from './declared.js';
 export { Findings } from './decode/findings.js';
 export type { CollectionReader, ListRequest } from './fetch/reader.js';

@@ -35,6 +35,15 @@ export interface ReadKeys {
   readonly keyless: boolean;
 }
 
+/** A page of the first read of a list, with all of its rows. */
+export interface ReadPage {
+  readonly number: number;
+  /** Of its first row in the list, from 0. */
+  readonly position: number;
+  /** A digest of each row. */
+  readonly digests: Uint32Array;
+}
+
 export interface ReadingOptions extends PagingOptions {
   /** Pages in memory at a time. Default: twice the concurrency. */
   readonly window?: number | undefined;
@@ -58,6 +67,8 @@ export interface ReadingOptions extends PagingOptions {
   readonly grouped?: boolean | undefined;
   /** Receives every page of the list as read, before the check. Counts may rely on it: it is not an event. */
   readonly onPage?: ((page: Page) => void) | undefined;
+  /** Receives every page as the list has it, also the last one again with more rows. */
+  readonly onRead?: ((page: ReadPage) => void) | undefined;
   /** Receives the keys of the rows that are read, as they are read. A list that is not checked keeps none. */
   readonly onKeys?: ((keys: ReadKeys) => void) | undefined;
   /** Receives rows in which a field has several values. Returns whether the row stays, with `null` as the value. Default: the read fails. */

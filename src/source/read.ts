@@ -105,7 +105,10 @@ class ListRead {
       await reading.checkKeys(ask, (page) => list.again(page));
       const unread = await reading.findUnread(ask);
       if (unread) reading.drift(`${unread.where} has rows that were not read`);
-      if (mode !== 'off') consistency.outcome = reading.drifted || (!settled && mode === 'check') ? 'drifted' : 'stable';
+      const isPart = reading.options.range !== undefined;
+      if (mode !== 'off') consistency.outcome = reading.drifted || (!settled && (mode === 'check' || isPart)) ? 'drifted' : 'stable';
+      // A part of a list is not repaired: the caller reads all of it.
+      if (isPart) return false;
       if (mode === 'prove' || (mode === 'repair' && (reading.drifted || !settled))) return true;
       // Rows that were there before page 1 was read, and still are, did not come meanwhile.
       if (unread?.isBefore) consistency.outcome = 'unstable';

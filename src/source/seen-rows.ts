@@ -171,6 +171,7 @@ export class FirstRead implements ReadKeys {
     const names = this.namesOf(batch);
     this.took(names);
     const { position, known } = this.progress.take(page.number, batch, names);
+    this.options.onRead?.({ number: page.number, position, digests: rowDigestsOf(batch) });
     const digest = digestOf(names);
     this.digests.set(page.number, digest);
     if (seen) this.#starts.push({ page: page.number, place: seen.place });

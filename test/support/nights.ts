@@ -13,6 +13,9 @@ export interface Served {
   /** Whether a single read finds a row, or the status that refuses it; by default it finds the rows of the list. */
   readonly single?: ((id: string, reads: number) => boolean | number | Promise<boolean>) | undefined;
   readonly env?: Readonly<Record<string, string>>;
+  /** Rows per page, and the most that the service returns. */
+  readonly limit?: number;
+  readonly cap?: number;
 }
 
 /** The table that nights merge into, and their pipeline unless they have another one. */
@@ -31,6 +34,7 @@ export const otherKey = 'the-key-of-another-account';
 export class Nights {
   #single: Served['single'];
   #reads = 0;
+  #cap = 500;
   /** The identifiers that were requested one by one in the last night. */
   singles: readonly string[] = [];
 
@@ -54,8 +58,9 @@ export class Nights {
   async run(served: Served, body = this.target.body, options: RunOptions = {}): Promise<RunReport> {
     const { requests, env } = this.from;
     requests.splice(0);
-    [this.lists.leads, this.#single, this.#reads] = [served.list, served.single, 0];
-    const pipeline = await pipelineFor({ env: { ...env, ...this.target.env, ...served.env } }, body, this.folder);
+    [this.lists.leads, this.#single, this.#reads, this.#cap] = [served.list, served.single, 0, served.cap ?? 500];
+    const set = { 'service.limit': String(served.limit ?? 100) };
+    const pipeline = await pipelineFor({ env: { ...env, ...this.target.env, ...served.env } }, body, this.folder, set);
     try {
       return await runPipeline(pipeline, { stateDir: join(this.folder, 'state'), ...options });
     } finally {
@@ -70,7 +75,7 @@ export class Nights {
 
   async #answer(facts: RequestFacts, next: Answerer): Promise<Answer> {
     const { id } = facts;
-    if (id === null) return next(facts);
+    if (id === null) return next({ ...facts, limit: Math.min(facts.limit, this.#cap) });
     const found = this.lists.leads?.find((row) => row['lead_id'] === id);
     this.#reads += 1;
     const isThere = await (this.#single?.(id, this.#reads) ?? found !== undefined);

@@ -28,7 +28,12 @@ type Branch = readonly string[];
 function treeOf({ pipeline, source, steps, sinks, rejects, alone, together }: Explanation): string {
   const then = together.length === 0 ? [] : [together.join(', ')];
   const branches: readonly Branch[] = [
-    [`from ${source.collection}`, ...requestOf(source), `${amountOf(source.columns.length, 'column')}: ${listOf(source.columns)}`],
+    [
+      `from ${source.collection}`,
+      ...requestOf(source),
+      ...(source.part === undefined ? [] : [source.part]),
+      `${amountOf(source.columns.length, 'column')}: ${listOf(source.columns)}`,
+    ],
     ...steps.map(branchOf),
     ...sinks.map(sinkBranch),
     ['rejects', `${rejects.path ?? 'counted only, no file'}, at most ${rejects.max}`],
@@ -43,7 +48,7 @@ function treeOf({ pipeline, source, steps, sinks, rejects, alone, together }: Ex
   return `${[pipeline, ...lines].join('\n')}\n`;
 }
 
-function requestOf({ request, headers, key }: Omit<Explanation['source'], 'columns'>): readonly string[] {
+function requestOf({ request, headers, key }: Omit<Explanation['source'], 'columns' | 'part'>): readonly string[] {
   return [[request, ...headers].join(', '), ...(key.length === 0 ? [] : [`key: ${key.join(' + ')}`])];
 }
 

@@ -110,7 +110,7 @@ const runs = tableCommand(
       ...[manifest.rows, manifest.run.written].map(amount),
       ...merged.map((word) => (manifest.run.merged ? amount(manifest.run.merged[word] ?? 0) : '')),
       ...[manifest.files.length, manifest.bytes].map(amount),
-      manifest.partial ? 'partial' : manifest.consistency,
+      manifest.partial ? 'partial' : [manifest.scope ?? [], manifest.consistency].flat().join(', '),
     ]);
     return print(all, [titles, ...rows]);
   },

@@ -14,7 +14,7 @@ import { CopyFile, CopyFormat } from './copy-file.js';
 import { ledgerRuns, publishedBy } from './ledger.js';
 import { databasePlace, postgresConfig, type PostgresConfig } from './options.js';
 import { fit, inspect } from './table.js';
-import { commitChanges, countChanges } from './write.js';
+import { commitChanges, countChanges, countSoFar } from './write.js';
 
 /** The options of `postgres`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type PostgresOptions = z.input<ReturnType<typeof postgresConfig>>;
@@ -82,6 +82,10 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
           async write(page) {
             const batch = fitted.take(page);
             await file.append(format.rows(batch, leastWrite), batch.rows);
+          },
+          async soFar() {
+            await file.append(format.tail(), 0);
+            return countSoFar(writing);
           },
           async prepare() {
             await file.append(format.tail(), 0);

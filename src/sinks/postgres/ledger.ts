@@ -18,6 +18,8 @@ const row = schema((z) =>
         undeclared: true,
         reads: true,
         partial: true,
+        scope: true,
+        since: true,
         fingerprint: true,
         service: true,
         account: true,
@@ -57,6 +59,6 @@ export async function recordRun(session: Session, { ledger, table }: Target, run
 }
 
 export function publishedBy({ run: runId, total: rows, facts }: Recorded): Published {
-  const { schema: columns, undeclared, reads, partial = false } = facts;
-  return { runId, rows, columns, undeclared, reads, partial };
+  const { schema: columns, undeclared, reads, partial = false, since } = facts;
+  return { runId, rows, columns, undeclared, reads, partial, since };
 }
