@@ -17,7 +17,8 @@ export function refuseUnfit(shape: Shape, { steps, sinks }: Chain, collection: C
   if (pages) problem(['pages'], 'pages and since exclude each other', true);
   if (consistency === 'off' || consistency === 'check') problem(['consistency'], 'since needs consistency: repair, the default, or prove');
   if (duplicates !== undefined) problem(['on_duplicate_key'], 'since cannot compare keys with those of rows that it does not read', true);
-  if (expect?.min_rows !== undefined) problem(['expect', 'min_rows'], 'with since, most rows are not read; use max_shrink', true);
+  for (const gate of ['min_rows', 'unique'] as const)
+    if (expect?.[gate] !== undefined) problem(['expect', gate], 'with since, most rows of the list are not read', true);
   for (const [index, step] of steps.entries()) {
     if (!step) continue;
     const { definition, config } = step;

@@ -7,6 +7,7 @@ import { sha256Text } from '../store/index.js';
 import type { Counts } from './counts.js';
 import type { RunOutputs } from './outputs.js';
 import { each } from './publish.js';
+import type { Run } from './start.js';
 
 type EndOfRead = NonNullable<SinceState['end']>;
 
@@ -32,7 +33,7 @@ export class Since {
   constructor(
     private readonly options: NonNullable<Pipeline['since']>,
     pipeline: Pipeline,
-    private readonly run: { readonly runId: string; readonly startedAt: string },
+    private readonly run: Pick<Run, 'runId' | 'startedAt' | 'options'>,
   ) {
     const { fingerprint, connection, plan } = pipeline;
     this.#of = sha256Text(JSON.stringify([fingerprint, connection.baseUrl, accountMark(connection.auth), plan.collection.name]));
@@ -59,7 +60,7 @@ export class Since {
     const off = states.find((state) => state.off !== undefined)?.off;
     const reasons: readonly (readonly [applies: boolean, why: string | undefined])[] = [
       [doubt !== undefined, doubt],
-      [isNew, undefined],
+      [isNew || this.run.options.restart === true, undefined],
       [states.length < outputs.length, 'an output has no record of an earlier read'],
       [isOther, 'the pipeline, its service or its account is not that of the last run'],
       [off !== undefined, `since is off, because run ${off} found rows that earlier ones had missed; change the file to try it again`],

@@ -62,6 +62,7 @@ describe('since', () => {
       return report.scope;
     };
     expect([await on(1), await on(2), await on(3), await on(4), await on(2)]).toEqual([undefined, 'since', undefined, 'since', undefined]);
+    expect((await night(nights, leads(110), undefined, { restart: true })).report.scope).toBeUndefined();
   });
 
   const filtering = writing('append', 'steps:\n  - filter: lead_id != "7"');
