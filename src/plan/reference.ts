@@ -33,7 +33,7 @@ export function referenceWith(steps: StepDefinitions): string {
     'Every service has them. Pipeline files and Parquet use the names in the first column; CSV, ndjson and stdout use those of the service. `personal` fields are about a person; `secret` ones look like credentials and are left out unless `reveal` names them.',
     ...Object.values<Collection>(collections).flatMap(fieldTable),
     '## since',
-    'Where the service is read from its last pages on. What this cannot see is in the [guide](guide/operations.md#reading-only-what-is-new).',
+    'What it cannot see is in the [guide](guide/operations.md#reading-only-what-is-new).',
     keyTable(shape.properties?.since ?? {}),
     '## rejects',
     keyTable(shape.properties?.rejects ?? {}),

@@ -12,9 +12,9 @@ import type { Run } from './start.js';
 type EndOfRead = NonNullable<SinceState['end']>;
 
 /**
- * What a run of a pipeline with `since` reads: the list from some pages before the end of the last read, if its rows are the same there, and
- * after any doubt all of it. Rows that are read again change nothing, since outputs go by keys. Memory: 4 bytes for each row read since the
- * last run, or of the last pages.
+ * What a run of a pipeline with `since` reads: the list from some pages before the end of the last read, if its rows there are the same,
+ * and after any doubt all of it. Rows that are read again change nothing, since outputs go by keys. Memory: 4 bytes for each row that is
+ * read, of a whole list for those of the last pages.
  */
 export class Since {
   /** What is read of the list. Default: all of it. */
