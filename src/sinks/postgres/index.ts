@@ -66,13 +66,15 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
       const state = await inspect(session, options, at);
       // What does not fit is known before the first request, but for fields that the service sends undeclared.
       if (planned) await fit(session, state, options, context, planned);
-      return state;
+      const all = `SELECT count(*) AS rows FROM ${state.target.name}`;
+      const { rows } = state.hasTable && state.last?.facts.since ? await session.counts(['rows'], all) : { rows: 0 };
+      return { ...state, rows };
     });
     const scratchFile = await attempt('E_SINK_PATH', `cannot write in ${scratch}`, () => ScratchFile.open(scratch));
     const file = new CopyFile(scratchFile);
     const keys = { gone: new CopyFile(scratchFile), unread: new CopyFile(scratchFile) };
     return new PhasedWriter(at, {
-      earlier: found.last && publishedBy(found.last),
+      earlier: found.last && publishedBy(found.last, found.rows),
       async begin(arriving) {
         // Whoever wrote since then is noticed at the commit.
         const fitted = await transaction(options, context, 'look', async (session) => fit(session, found, options, context, arriving));

@@ -58,7 +58,8 @@ export async function recordRun(session: Session, { ledger, table }: Target, run
   await session.query(sql, [JSON.stringify({ table_name: table, marked: 0, ...run })]);
 }
 
-export function publishedBy({ run: runId, total: rows, facts }: Recorded): Published {
+/** @param now How many rows the table has now. Others may have deleted some, which the end of a list would not bring back. */
+export function publishedBy({ run: runId, total: rows, facts }: Recorded, now: number): Published {
   const { schema: columns, undeclared, reads, partial = false, since } = facts;
-  return { runId, rows, columns, undeclared, reads, partial, since };
+  return { runId, rows, columns, undeclared, reads, partial, since: now === rows ? since : undefined };
 }
