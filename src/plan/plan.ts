@@ -105,7 +105,7 @@ function bindEntry<D extends Pick<StepDefinition, 'config' | 'version'>>(
 
 /** Checks steps and sinks against the fields that reach them. Nothing is reported where these depend on an unknown value. */
 export async function planPipeline(
-  { from, reveal = [], expect, pages }: ChainShape,
+  { from, reveal = [], expect, pages, since }: ChainShape,
   { steps: bound, sinks }: Chain,
   { hmacKey, collections }: { readonly hmacKey: string | undefined; readonly collections: Registry },
   issues: IssueList,
@@ -114,7 +114,7 @@ export async function planPipeline(
   const collection = from === undefined ? undefined : collectionNamed(from, reveal, collections, problem);
   if (!collection) return undefined;
   const queries = new Queries();
-  const setting = { collection, collections, queries, hmacKey, withheld: withheldOf(collection, reveal) };
+  const setting = { collection, collections, queries, hmacKey, withheld: withheldOf(collection, reveal), isSince: since !== undefined };
   const declared = columnsOf(collection, reveal);
   for (const [index, step] of bound.entries())
     await step?.definition.prepare?.(step.config, followed(bound.slice(0, index), setting, declared).leaving, queries);

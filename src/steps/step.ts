@@ -24,6 +24,8 @@ export interface PlanContext extends ColumnsContext {
   readonly queries?: Queries;
   /** Key of `mask: hmac`; without the property, keys are not checked. */
   readonly hmacKey?: string | undefined;
+  /** Whether only the end of the list is read. */
+  readonly isSince?: boolean;
   /** Reports a variable that the step needs and the environment lacks; `message` explains it. */
   unset?(path: ConfigPath, variable: string, message: string): void;
   /** Reports what is valid but probably not intended. */

@@ -23,6 +23,8 @@ export interface Expression {
   readonly type: DeclaredType;
   /** Every name in it. Its result depends only on the fields of a row among them. */
   readonly names: readonly string[];
+  /** Whether its result depends on when the run was first started. */
+  readonly isTimed: boolean;
   /** Comparisons that are valid and probably find too few rows. */
   readonly warnings: readonly Warning[];
   /** What is as intended for many, but may surprise. */
@@ -43,6 +45,8 @@ const typeByCel: Readonly<Record<string, DeclaredType>> = {
 
 /** Codes of runtime failures whose messages contain only types. */
 const safeCodes = new Set(['no_such_overload', 'no_matching_overload', 'invalid_condition_type']);
+
+const timed: readonly unknown[] = ['now', 'run_date', 'days_before'];
 
 /** Checks an expression (CEL) over given columns. @param start When the run was first started. By default it is only checked. */
 export function compileExpression(
@@ -69,9 +73,10 @@ export function compileExpression(
   const [root] = nodes;
   makeExact(runtime, program.ast);
   makeThreeValued(program.ast);
+  const isTimed = nodes.some(({ op, args }) => op === 'call' && Array.isArray(args) && timed.includes(args[0]));
   const evaluate = directCall(root, columns, (row) => program(complete(row, used)));
   const notes = nullNotes(nodes, used);
-  return { type: isDay(root) ? 'date' : type, names, warnings, notes, evaluate: (row) => asValue(run(evaluate, row), type) };
+  return { type: isDay(root) ? 'date' : type, names, isTimed, warnings, notes, evaluate: (row) => asValue(run(evaluate, row), type) };
 }
 
 /**
@@ -132,6 +137,8 @@ export function planExpression(
   if ('evaluate' in result) {
     for (const warning of result.warnings) plan.warn?.(path, warning);
     for (const note of result.notes) plan.note?.(path, note);
+    if (plan.isSince && result.isTimed)
+      plan.problem(path, `with since, earlier rows are not read again when ${timed.join(', ')} have another result`);
     return result;
   }
   const { message, unknown } = result;
