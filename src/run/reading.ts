@@ -106,7 +106,8 @@ export class PipelineRead {
     this.ledger.offset = since?.range?.from ?? 0;
     // Passes are over whole lists.
     if (since?.range) this.ledger.consistency.mode = 'repair';
-    this.spools = await run.spools(since?.range === undefined);
+    const ran = outputs.flatMap(({ earlier }) => earlier?.since?.run ?? []).toSorted();
+    this.spools = await run.spools(since?.range === undefined, ran.at(-1));
     this.#reader = await this.spools.spooled(this.source);
     return this.run.begin(claim, this.spools);
   }

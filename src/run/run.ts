@@ -73,7 +73,7 @@ interface Found {
   /** Undeclared fields with a column from the start, by the service's name. */
   readonly fields?: readonly string[];
   readonly lateRows?: boolean;
-  readonly resumed?: number;
+  readonly resumed?: number | undefined;
   /** Why the whole list has to be read in spite of `since`. */
   readonly doubt?: string;
 }
@@ -133,7 +133,8 @@ class Attempt {
       return undefined;
     });
     doubt ??= since?.doubt(reading.ledger.consistency);
-    if (doubt !== undefined) return this.#again({ doubt });
+    // No spooled pages were used so far.
+    if (doubt !== undefined) return { again: { ...this.found, resumed: undefined, doubt } };
     await since?.beforePage(Infinity, outputs);
     if (late !== undefined) {
       // Starts again once, but never after rows were printed; the pages are fine.

@@ -141,8 +141,11 @@ export class Run {
     if (spooled.startedAt !== undefined) await this.state.removeBegun(this.pipeline.name);
   }
 
-  /** @param isWhole Whether the whole list is read; pages of its end are not spooled. */
-  async spools(isWhole: boolean): Promise<Spools> {
+  /**
+   * @param isWhole Whether the whole list is read; pages of its end are not spooled.
+   * @param after The last run that published without using spooled pages.
+   */
+  async spools(isWhole: boolean, after?: string): Promise<Spools> {
     if (!this.#spools) return noSpools;
     const { baseUrl, auth, firstPage, maxPageBytes } = this.pipeline.connection;
     const { spoolMaxAgeMs: maxAgeMs } = this.pipeline;
@@ -153,7 +156,7 @@ export class Run {
     const restart = !this.#spooling && (this.#spent || (this.options.restart ?? false));
     this.#spooling = true;
     const { runId, events } = this;
-    return new Spools({ folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes, restart, events, pipeline });
+    return new Spools({ folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes, restart, after, events, pipeline });
   }
 
   async counts(): Promise<Counts | undefined> {

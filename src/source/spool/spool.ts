@@ -1,7 +1,7 @@
 import { constants, type FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { itemAt, LeadstreamError, reasonOf } from '../../core/index.js';
+import { itemAt, LeadstreamError, newRunId, reasonOf } from '../../core/index.js';
 import { defaults } from '../../options/index.js';
 import { isLocked, lockOwn, makePrivate, openOwn, reworded, type RunLock } from '../../store/index.js';
 import { accountKey, clearSource, inState, isFresh, nameOf, readMarker, removeSource, type SpooledSource, writeMarker } from './folder.js';
@@ -16,6 +16,8 @@ export interface SpoolOptions {
   readonly maxAgeMs: number;
   /** Whether spooled pages are discarded. Default `false`. */
   readonly restart?: boolean;
+  /** A run that published what it read since. Pages that were spooled before it began are discarded. */
+  readonly after?: string | undefined;
   /** Maximum size of a page in bytes; a spooled one that claims more is damaged. Default 67,108,864. */
   readonly maxPageBytes?: number | undefined;
   readonly now?: () => number;
@@ -23,7 +25,7 @@ export interface SpoolOptions {
 
 /** Opens the spool of a source for one run, with an interrupted run's pages. @throws {LeadstreamError} `E_RUN_LOCKED`. */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
-  const { source, runId, maxAgeMs, restart = false, maxPageBytes = defaults.maxPageBytes, now = Date.now } = options;
+  const { source, runId, maxAgeMs, restart = false, after = '', maxPageBytes = defaults.maxPageBytes, now = Date.now } = options;
   const spools = resolve(options.folder);
   return inState('E_SINK_PATH', `cannot spool pages in ${spools}`, async () => {
     await makePrivate(spools);
@@ -35,7 +37,8 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     try {
       await makePrivate(folder);
       const found = await readMarker(folder);
-      const usable = !restart && isFresh(found, now(), maxAgeMs);
+      // Run ids sort by time.
+      const usable = !restart && isFresh(found, now(), maxAgeMs) && newRunId(found?.startedAt) > after;
       await clearSource(folder, usable);
       log = await openOwn(join(folder, logName), constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
       const spool = new Spool(folder, log, lock, { maxAgeMs, maxPageBytes, now });

@@ -100,6 +100,32 @@ describe('since', () => {
     expect([await rowsIn(nights.folder), await rowsIn(nights.folder, 'u')].map(({ length }) => length)).toEqual([140, 140]);
   });
 
+  test('resumes a whole read, but not from pages that were spooled before the last run, whose rows they would change back', async () => {
+    const nights = await nightsOf(writing('merge'));
+    const list = (status: string, overlapping = 'sold') =>
+      leads(130, (index) => ({ lead_status: index === 95 ? overlapping : index >= 100 && index < 110 ? status : 'sold' }));
+    // The end has changed, so everything is read; the first pages are spooled.
+    const interrupted = async (served: readonly Lead[]) => {
+      const stop = new AbortController();
+      let isWhole = false;
+      const page = ({ number }: { readonly number: number }) => {
+        isWhole ||= number === 1;
+        if (isWhole && number === 12) stop.abort();
+      };
+      await expect(night(nights, served, undefined, { signal: stop.signal, watch: { page } })).rejects.toMatchObject({
+        code: 'E_RUN_ABORTED',
+      });
+    };
+    await night(nights, list('old').slice(0, 100));
+    await interrupted(list('old', 'open'));
+    const next = await night(nights, list('new'));
+    const { report } = await night(nights, [...list('new').slice(0, 129), lead(129, { lead_status: 'open' })]);
+    expect([next.report.scope, report.scope, report.resumed]).toEqual(['since', undefined, 0]);
+    expect((await rowsIn(nights.folder)).filter(({ status }) => status === 'new')).toHaveLength(10);
+    await interrupted(list('newer'));
+    expect((await night(nights, list('newer'))).report.resumed).toBeGreaterThan(0);
+  });
+
   test('reads everything when the list changes while its end is read', async () => {
     const nights = await nightsOf(writing('merge'));
     await night(nights, leads(100));
