@@ -35,8 +35,10 @@ export class Since {
     pipeline: Pipeline,
     private readonly run: Pick<Run, 'runId' | 'startedAt' | 'options'>,
   ) {
-    const { fingerprint, connection, plan } = pipeline;
-    this.#of = sha256Text(JSON.stringify([fingerprint, connection.baseUrl, accountMark(connection.auth), plan.collection.name]));
+    const { fingerprint, connection, plan, hmacKey = '' } = pipeline;
+    // As for an account, 16 bits of the key, so that no guess of it can be confirmed.
+    const secrets = [accountMark(connection.auth), sha256Text(hmacKey).slice(0, 4)];
+    this.#of = sha256Text(JSON.stringify([fingerprint, connection.baseUrl, ...secrets, plan.collection.name]));
   }
 
   /**
@@ -129,7 +131,8 @@ export class Since {
     const kept = this.#pages.slice(isFull ? -overlap : -overlap - 1);
     const from = kept[0]?.position ?? 0;
     const rows = kept.reduce((sum, { digests }) => sum + digests.length, 0);
-    return { from, rows, size, sha256: this.#digest(from, rows) };
+    // A short list is always read whole.
+    return { from, rows, size, sha256: from === 0 ? '' : this.#digest(from, rows) };
   }
 
   #digest(from: number, rows: number): string {
