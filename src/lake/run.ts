@@ -71,7 +71,9 @@ export class OpenedRun {
     const { before, last } = this.run.landing;
     if (!before || !last) return undefined;
     const { rows, schema, partial = false } = before;
-    const { run_id: runId, undeclared, reads, since } = last;
+    const { run_id: runId, undeclared, reads } = last;
+    // Others may have deleted rows, which the end of a list would not bring back.
+    const since = sumOf(before.files, 'rows') === rows ? last.since : undefined;
     return { runId, rows, columns: schema, undeclared, reads, partial, since };
   }
 

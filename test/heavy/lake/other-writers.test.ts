@@ -128,6 +128,30 @@ inSeaweedFS('a table of Iceberg that others write, too', () => {
   );
 
   testByReaders(
+    'is no table to read only the end of a list for, once it has other rows than the runs left',
+    async () => {
+      const table = await Tested.at('iceberg', 'catalog');
+      const since = { run: 'run-0001', of: '', whole: '2026-03-01T00:00:00.000Z' };
+      const first = await table.open({ mode: 'append' });
+      await first.begin(columns);
+      await first.write(pageOf(1, rowsOf(one, 'a', 'b')));
+      const prepared = await first.prepare();
+      await prepared.actions({ ...facts, since });
+      await prepared.commit?.(false);
+      await prepared.cleanup();
+      const found = async () => {
+        const next = await table.open({ mode: 'append' });
+        await next.abort();
+        return next.earlier?.since;
+      };
+      expect(await found()).toEqual(since);
+      await others([[table, 'rows deleted']]);
+      expect(await found()).toBeUndefined();
+    },
+    120_000,
+  );
+
+  testByReaders(
     'is adopted as they created it, where rows, columns and partitions fit',
     async () => {
       const table = await Tested.at('iceberg', 'catalog');
