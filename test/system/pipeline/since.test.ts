@@ -134,6 +134,13 @@ describe('since', () => {
     expect(manifest?.since?.end).toEqual({ from: 0, rows: 1, size: 1, sha256: '' });
   });
 
+  test('reads everything when the list is shorter than before', async () => {
+    const nights = await nightsOf(writing('append'));
+    await night(nights, leads(101));
+    const { report, why } = await night(nights, leads(100));
+    expect({ scope: report.scope, why }).toEqual({ scope: undefined, why: [expect.stringContaining('the last rows of the last run')] });
+  });
+
   test('reads everything when the list changes while its end is read', async () => {
     const nights = await nightsOf(writing('merge'));
     await night(nights, leads(100));
