@@ -178,7 +178,7 @@ export const warningCatalogue = {
   W_GATE_BASELINE: 'Name the state folder of the earlier runs with --state-dir: nothing was compared.',
   W_GATE_OVERRIDDEN: '--allow-shrink lets a shrunken list or output be published once.',
   W_SINK_EMPTY: 'Check the rejects: all rows were rejected; rejects.max refuses such a run.',
-  W_STEP_EMPTY: 'Check the condition: a filter kept no row; expect.min_rows refuses such a run.',
+  W_STEP_EMPTY: 'Check the condition: a filter, or the where of a sink, kept no row; expect.min_rows refuses such a run.',
   W_STEP_NO_MATCH: 'Check the fields: a join found no match; min_match refuses such a run.',
   W_SINK_FOREIGN: 'Other programs expired all runs of a table; what they made of it was replaced.',
   W_SINK_KEPT: 'Rows stay in an output although the list did not have them; check the service, and the rejects.',

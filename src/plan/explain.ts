@@ -37,11 +37,11 @@ export function explainPipeline(pipeline: Pipeline) {
         columns: after.map(explained),
       };
     }),
-    sinks: plan.sinks.map(({ at, output: path, definition, config }) => {
+    sinks: plan.sinks.map(({ at, output: path, where, definition, config }) => {
       const { prints = false } = definition;
       const [adds, folders] = [definition.adds?.(config) ?? false, definition.folders?.(config) ?? []];
       const columns = definition.writes(config, plan.columns()).filter((column) => !folders.includes(column.name));
-      return { at, prints, path, adds, folders, columns: columns.map((column) => ({ name: column.name, type: column.type })) };
+      return { at, prints, path, where, adds, folders, columns: columns.map((column) => ({ name: column.name, type: column.type })) };
     }),
     rejects: { path: rejects.path, max: 'share' in rejects.max ? written(rejects.max) : amountOf(rejects.max.rows, 'row') },
     /** Outputs that commit by themselves, in this order, before the files of this machine commit together. */

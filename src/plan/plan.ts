@@ -1,8 +1,9 @@
 import { columnsOf, withheldOf, type Collection, type Registry } from '../collections/index.js';
 import { itemAt, undeclaredColumn, unknownName, type Column } from '../core/index.js';
 import type { SinkDefinition } from '../sinks/index.js';
+import { getIn } from '../options/index.js';
 import { hasPageNumbers } from '../source/index.js';
-import { Queries, type PlanContext, type StepDefinition } from '../steps/index.js';
+import { planCondition, Queries, type PlanContext, type StepDefinition } from '../steps/index.js';
 import { dayTemplate, overlap, runTemplate, type PathNames } from '../store/index.js';
 import type { Definitions } from './definitions.js';
 import type { Path } from './document.js';
@@ -26,6 +27,8 @@ export interface PlannedSink {
   readonly output: string | undefined;
   /** What identifies a table of a database. */
   readonly place: string | undefined;
+  /** Condition of the rows that are written. The option of this name of a custom sink is its own. */
+  readonly where: string | undefined;
 }
 
 export interface Plan {
@@ -66,7 +69,10 @@ export function bindChain({ steps = [], to }: ChainShape, around: Surroundings, 
   const sinks = to.flatMap((entry, index): readonly PlannedSink[] => {
     const bound = entry && bindEntry(entry, ['to', index], definitions.sinks, around, problem);
     const output = bound?.definition.output(bound.config, { baseDir, names: unfilled(pipeline) });
-    return bound ? [{ ...bound, index, output, place: bound.definition.place?.(bound.config) }] : [];
+    if (!bound) return [];
+    const { definition, config } = bound;
+    const where = definition.version === undefined ? getIn(config, ['where']) : undefined;
+    return [{ ...bound, index, output, place: definition.place?.(config), where: typeof where === 'string' ? where : undefined }];
   });
   // Databases commit first: only there may the answer to a commit be lost for good.
   sinks.sort((a, b) => Number(a.place === undefined) - Number(b.place === undefined));
@@ -131,8 +137,9 @@ export async function planPipeline(
     refuseLimits(expect, stoppedBy, problem);
     checkExpect(expect, { columns: known === Infinity ? leaving : undefined, reads: areListsKnown ? reads : undefined }, problem);
   }
-  for (const { index, definition, config } of known === Infinity ? sinks : []) {
+  for (const { index, definition, config, where } of known === Infinity ? sinks : []) {
     const at = ['to', index, definition.name];
+    if (where !== undefined) planCondition(where, leaving, { ...setting, problem, warn: issues.warn, note: issues.note }, [...at, 'where']);
     const isOpen = issues.unknown.some(([list, entry, , key]) => list === 'to' && entry === index && key !== 'path');
     const apart = steps.find(({ definition }) => setsApart.includes(definition.name))?.at;
     const plan = { key: collection.key, apart, problem: (path: Path, message: string) => problem([...at, ...path], message) };

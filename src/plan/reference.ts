@@ -40,7 +40,7 @@ export function referenceWith(steps: StepDefinitions): string {
     '## store',
     keyTable(shape.properties?.store ?? {}),
     '## expect',
-    'All violations are reported, and nothing is published (exit 65). Columns are those that leave the last step, by their snake_case names.',
+    'All violations are reported, and nothing is published (exit 65). Columns are those that leave the last step, by their snake_case names. For a sink with `where`, only the rows that pass it count.',
     keyTable(shape.properties?.expect ?? {}),
     '## on_success, on_failure',
     'One POST of JSON reports the end of each run: `text` for people, `pipeline`, `run`, `status` (`published` or `failed`), `exit`, `error` (a code), `started_at`, `duration_seconds`, `rows`, `warnings` (codes) and `version`. It contains no row, no path, no message and no credential.',

@@ -5,6 +5,7 @@ import { defaultReadShrink, openGates, outputGates, percent, refusedChange } fro
 import type { Expect, Measured, Pipeline, Plan } from '../plan/index.js';
 import { driftOf, refuseRead } from '../source/index.js';
 import { isOtherField } from '../lake/index.js';
+import { nothingKept } from '../steps/index.js';
 import { isOccupied, type ObjectStores } from '../store/index.js';
 import type { Count, Counts, OutputCount } from './counts.js';
 import { refuseCounts, refuseMerged, type Ledger } from './ledger.js';
@@ -47,7 +48,7 @@ interface GateInput {
   readonly report: RunReport;
   readonly ledger: Ledger;
   readonly rejects: Rejects;
-  readonly expectations: Expectations | undefined;
+  readonly expectations: ReadonlyMap<string | undefined, Expectations>;
   readonly outputs: readonly Output[];
   readonly counts: Counts | undefined;
   readonly standing: ReadonlyMap<string, string>;
@@ -86,10 +87,13 @@ export function evaluateGates(run: GateInput, warn: (warning: Warning) => void):
     ...ledger.steps.flatMap(gateOfStep),
     gateResult('rejects', undefined, rejected),
     ...schemaGate(run),
-    ...(expectations?.results(
-      outputs.map((output) => measured(output, counts)),
-      allowShrink,
-    ) ?? []),
+    ...[...expectations].flatMap(([at, each]) => {
+      const own = outputs.filter(({ sink }) => (sink.where === undefined ? undefined : sink.at) === at);
+      return each.results(
+        own.map((output) => measured(output, counts)),
+        allowShrink,
+      );
+    }),
   ];
 }
 
@@ -147,11 +151,13 @@ const uncountedWarnings: ReadonlySet<WarningCode> = new Set<WarningCode>(['W_GAT
 
 export type Expectations = ReturnType<typeof openExpectations>;
 
-export function openExpectations(expect: Expect, columns: readonly Column[]) {
+/** @param at The sink whose rows they are about. Default: all without a `where`. */
+export function openExpectations(expect: Expect, columns: readonly Column[], at?: string) {
   let rows = 0;
   const checks = openGates(expect, columns);
   const refused = (message: string | undefined): readonly Violation[] =>
     message === undefined ? [] : [{ code: 'E_GATE_EXPECT', message }];
+  const named = (message: string | undefined) => message && (at === undefined ? message : `${at}: ${message}`);
   return {
     observe: (page: Page): void => {
       const batch = batchOf(page);
@@ -159,7 +165,7 @@ export function openExpectations(expect: Expect, columns: readonly Column[]) {
       for (const check of checks) check.observe(batch);
     },
     results: (outputs: readonly Measured[], allowShrink: boolean): readonly GateResult[] => [
-      ...checks.map((check) => gateResult(`expect.${check.gate}`, undefined, refused(check.refuse(rows)))),
+      ...checks.map((check) => gateResult(`expect.${check.gate}`, at, refused(named(check.refuse(rows))))),
       ...outputGates.flatMap((name) => {
         const most = expect[name];
         return (most === undefined ? [] : outputs).map((output) => {
@@ -259,7 +265,7 @@ function runsOf({ output, earlier }: Output, counts: Counts | undefined): readon
 }
 
 /** Warns of what steps remark, and of outputs without rows where rows were rejected. */
-function warnOfEmptyResults({ pipeline, report, ledger }: GateInput, refused: boolean): readonly Warning[] {
+function warnOfEmptyResults({ pipeline, report, ledger, outputs }: GateInput, refused: boolean): readonly Warning[] {
   let left = report.read + report.consistency.repaired - report.consistency.duplicates;
   // A few new rows may well have nothing that a step keeps or finds.
   const remarks = (report.scope ? [] : ledger.steps).flatMap(({ step, tally }): readonly Warning[] => {
@@ -274,7 +280,12 @@ function warnOfEmptyResults({ pipeline, report, ledger }: GateInput, refused: bo
         : ledger.sides.some(({ at, rows }) => at === step.at && rows === 0);
     return isKnown ? [] : [{ ...remark, message: `${step.at}: ${remark.message}` }];
   });
+  const unkept = report.scope || pipeline.expect?.min_rows !== undefined ? [] : outputs;
+  const conditions = unkept.flatMap(({ at, counts }): readonly Warning[] => {
+    const remark = nothingKept(counts, left);
+    return remark ? [{ ...remark, message: `${at}: where: ${remark.message}` }] : [];
+  });
   const empty = refused ? [] : report.sinks.filter(({ total, books }) => total === 0 && books.rejected > 0);
   const message = 'no row was written, and rows were rejected; a lower rejects.max would refuse this';
-  return [...remarks, ...empty.map(({ at }): Warning => ({ code: 'W_SINK_EMPTY', message: `${at}: ${message}` }))];
+  return [...remarks, ...conditions, ...empty.map(({ at }): Warning => ({ code: 'W_SINK_EMPTY', message: `${at}: ${message}` }))];
 }

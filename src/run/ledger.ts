@@ -157,7 +157,7 @@ export class Ledger {
     const sinks = finished.map(({ at, prepared, counts }): SinkReport => {
       const { path, bytes, total, changed, merged, rows: written, unchanged } = prepared;
       const nulled = counts.nulled + this.source.tally.nulled;
-      const books = rowCountsOf(counted, tallies, { written, rejected: counts.rejected, unchanged });
+      const books = rowCountsOf(counted, [...tallies, counts], { written, unchanged });
       return { at, path, bytes, total, changed, ...(merged && { merged }), nulled, books };
     });
     return {
@@ -210,11 +210,11 @@ function listed(rows: number, { repaired, duplicates }: Consistency): number {
   return rows - duplicates + repaired;
 }
 
-/** Adds up what was counted of the rows of a list, of the steps, and of a sink. */
+/** Adds up what was counted of the rows of a list, of the steps and the `where` of a sink, and of the sink. */
 export function rowCountsOf(
   read: Pick<RowCounts, 'read' | 'repaired' | 'duplicates'>,
   steps: readonly Tally[],
-  sink: Pick<RowCounts, 'written' | 'rejected' | 'unchanged'>,
+  sink: Pick<RowCounts, 'written' | 'unchanged'>,
 ): RowCounts {
   const parts: readonly Partial<RowCounts>[] = [read, ...steps, sink];
   return byName([...origins, ...outcomes], (name) => parts.reduce((sum, { [name]: rows = 0 }) => sum + rows, 0));

@@ -1,8 +1,9 @@
 import type { Column, Row } from '../core/index.js';
 import type { Events } from '../events/index.js';
-import { countOf, namingRow, type Fault, type KnownRows, type Page } from '../flow/index.js';
+import { countOf, emptyTally, namingRow, type Fault, type KnownRows, type Page } from '../flow/index.js';
 import type { PlannedSink } from '../plan/index.js';
 import type { SinkContext, SinkWriter } from '../sinks/index.js';
+import { keeping } from '../steps/index.js';
 import { each } from './publish.js';
 
 interface OutputsOptions extends Pick<KnownRows, 'key'> {
@@ -11,7 +12,14 @@ interface OutputsOptions extends Pick<KnownRows, 'key'> {
   readonly events: Events;
 }
 
-export class Outputs<O extends { readonly at: string; readonly writer: SinkWriter }> {
+interface OutputOfPages {
+  readonly at: string;
+  readonly writer: SinkWriter;
+  /** Keeps the rows that are for it. Default: all. */
+  keep?(page: Page): Page;
+}
+
+export class Outputs<O extends OutputOfPages> {
   #columns: readonly Column[] = [];
   #begun: Promise<unknown> | undefined;
 
@@ -35,16 +43,15 @@ export class Outputs<O extends { readonly at: string; readonly writer: SinkWrite
     await this.begin();
     const { columns } = this;
     const { key, events } = this.options;
-    const written = (writer: SinkWriter) =>
-      writer.write(page).catch((failure: unknown) => {
+    const written = async ({ at, writer, keep }: OutputOfPages) => {
+      const kept = keep?.(page) ?? page;
+      const facts = () => ({ at, number: kept.number, rows: countOf(kept) });
+      await events.during('write', facts, () => writer.write(kept));
+    };
+    await each(this.opened, (output) =>
+      written(output).catch((failure: unknown) => {
         throw namingRow(failure, () => ({ key, columns }));
-      });
-    await each(this.opened, ({ at, writer }) =>
-      events.during(
-        'write',
-        () => ({ at, number: page.number, rows: countOf(page) }),
-        () => written(writer),
-      ),
+      }),
     );
   }
 
@@ -78,6 +85,8 @@ export type Output = Awaited<ReturnType<RunOutputs['prepare']>>[number];
 
 interface RunOutputsOptions extends OutputsOptions, Omit<SinkContext, 'at' | 'reject' | 'nulled'> {
   reject(at: string, columns: readonly Column[], row: Row, fault: Fault): void;
+  /** Receives the rows that pass the `where` of a sink. */
+  onKept(at: string, page: Page): void;
 }
 
 /** Reserves all outputs, so that an unwritable one is reported before the first request. */
@@ -96,10 +105,10 @@ export async function openOutputs(sinks: readonly PlannedSink[], options: RunOut
 type Opened = Awaited<ReturnType<typeof open>>;
 
 async function open(sink: PlannedSink, options: RunOutputsOptions, columns: () => readonly Column[]) {
-  const { columns: _, reject, events: _events, ...context } = options;
-  const { at, definition } = sink;
-  /** Rows that the sink could not write, and values that `on_error: null` made `null`. */
-  const counts = { rejected: 0, nulled: 0 };
+  const { columns: _, reject, onKept, events: _events, ...context } = options;
+  const { at, definition, where } = sink;
+  /** Rows that `where` filtered or that could not be written, and values that `on_error: null` made `null`. */
+  const counts = emptyTally();
   const writer = await definition.open(sink.config, {
     ...context,
     at,
@@ -111,5 +120,18 @@ async function open(sink: PlannedSink, options: RunOutputsOptions, columns: () =
   });
   // Identifies it for later runs: its path with placeholders, or its place, in the database or in the file; `undefined` for stdout.
   const output = sink.output ?? sink.place ?? (definition.prints ? undefined : at);
-  return { at, sink, writer, output, counts, earlier: writer.earlier };
+  const opened = { at, sink, writer, output, counts, earlier: writer.earlier };
+  if (where === undefined) return opened;
+  const { onError } = context;
+  const firstStart = new Date(context.firstStart());
+  let keepRows: ReturnType<typeof keeping> | undefined;
+  const keep = (page: Page): Page => {
+    const input = columns();
+    const rejected = (row: Row, fault: Fault) => reject(at, input, row, fault);
+    keepRows ??= keeping(where, { at, tally: counts, reject: rejected, input, onError, firstStart });
+    const kept = keepRows(page);
+    onKept(at, kept);
+    return kept;
+  };
+  return { ...opened, keep };
 }

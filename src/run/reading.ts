@@ -23,7 +23,8 @@ import { completed } from './stop.js';
 export class PipelineRead {
   readonly source: CollectionReader<Row>;
   readonly ledger: Ledger;
-  readonly expectations: Expectations | undefined;
+  /** On the rows of each sink with a `where`, by its name, and on those of all others. */
+  readonly expectations = new Map<string | undefined, Expectations>();
   readonly presence: SourceRows;
   readonly since: Since | undefined;
   /** Of earlier runs; a run that only prints has none. */
@@ -64,7 +65,8 @@ export class PipelineRead {
     });
     const { since } = run.pipeline;
     this.since = since && !observe ? new Since(since, run.pipeline, run) : undefined;
-    this.expectations = expect && openExpectations(expect, plan.columns());
+    const apart = new Set(plan.sinks.map(({ at, where }) => (where === undefined ? undefined : at)));
+    if (expect) for (const at of apart) this.expectations.set(at, openExpectations(expect, plan.columns(), at));
   }
 
   /** Moves a row to the rejects. @param columns Those of the row, where it was rejected. */
@@ -155,7 +157,7 @@ export class PipelineRead {
     };
     return this.#read.through(pages$.pipe(takeUntil(this.#after(-1))), steps, onPage).pipe(
       deliver(async (page) => {
-        this.expectations?.observe(page);
+        this.expectations.get(undefined)?.observe(page);
         await write(page);
         await this.rejects.flush();
       }),

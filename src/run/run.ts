@@ -176,6 +176,7 @@ class Attempt {
       columns: this.#reading.ledger.fixColumns,
       presence: this.#reading.presence,
       reject: this.#reading.reject,
+      onKept: (at, page) => this.#reading.expectations.get(at)?.observe(page),
       events: run.events,
     });
   }

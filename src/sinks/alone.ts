@@ -1,5 +1,5 @@
 import { defined, newRunId, SinkError } from '../core/index.js';
-import { parsedBy } from '../options/index.js';
+import { getIn, parsedBy } from '../options/index.js';
 import { lockOutputs, refuseInTable, Stores, type RunLock } from '../store/index.js';
 import { outputPlaceOf } from './options.js';
 import { unfitAt } from './projection.js';
@@ -39,6 +39,8 @@ export async function openInCode<C>(
   overrides: Partial<SinkContext>,
 ): Promise<SinkWriter> {
   const at = sink.name;
+  if (getIn(options, ['where']) !== undefined)
+    throw new SinkError('E_SINK_CONFIG', `${at}: where is for pipeline files; a program writes what filter keeps`);
   const config = parsedBy(sink.config(), options, (problems) => new SinkError('E_SINK_CONFIG', `${at}: ${problems}`));
   const context = standaloneSink(at, overrides);
   const output = sink.output(config, outputPlaceOf(context));

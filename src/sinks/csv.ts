@@ -51,7 +51,7 @@ const config = schema((z) => {
 });
 
 /** The options of `csv`, named and explained as in the reference of pipeline files. */
-export type CsvOptions = z.input<ReturnType<typeof config>>;
+export type CsvOptions = Omit<z.input<ReturnType<typeof config>>, 'where'>;
 
 /**
  * Writes rows to a CSV file: a header, then a line per row. `null` and empty texts become empty cells.

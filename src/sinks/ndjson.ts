@@ -9,7 +9,7 @@ import { CellFormat, textFile } from './text.js';
 const config = schema((z) => z.strictObject(fileOptions()));
 
 /** The options of `ndjson`, named and explained as in the reference of pipeline files. */
-export type NdjsonOptions = z.input<ReturnType<typeof config>>;
+export type NdjsonOptions = Omit<z.input<ReturnType<typeof config>>, 'where'>;
 
 /**
  * Writes rows to a file of newline-delimited JSON. Numbers made by steps are numbers, whole ones with all digits; the service's texts

@@ -26,6 +26,10 @@ export const columns = schema((z) =>
     .describe('Columns to write, by their snake_case names, in this order. Default: all.'),
 );
 
+export const where = schema((z) =>
+  z.string().min(1).optional().describe('Condition (CEL) of the rows that are written; others count as filtered. Default: all rows.'),
+);
+
 export const permissions = schema((z) =>
   z
     .string()
@@ -35,7 +39,13 @@ export const permissions = schema((z) =>
     .describe('Who may read the files, in octal like 0640; folders created for them get matching permissions.'),
 );
 
-export const textOptions = () => ({ naming: naming('original'), types: types('text'), columns: columns(), on_error: onError() });
+export const textOptions = () => ({
+  naming: naming('original'),
+  types: types('text'),
+  columns: columns(),
+  where: where(),
+  on_error: onError(),
+});
 
 export const fileOptions = () => ({ path: outputPath('File to write.'), ...textOptions(), permissions: permissions() });
 

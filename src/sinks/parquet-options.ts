@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { schema, type Column, type OutputColumn } from '../core/index.js';
 import { distinct } from '../options/index.js';
 import { checkKeyed, keyedOptions, refuseUnkeyed } from './keyed.js';
-import { checkColumns, columns, naming, onError, permissions, requireArriving, outputPath, types } from './options.js';
+import { checkColumns, columns, naming, onError, permissions, requireArriving, outputPath, types, where } from './options.js';
 import type { SinkContext, SinkPlan } from './sink.js';
 import { compressions, engineNames, engines, type Encoding } from '../parquet/index.js';
 import { memory, missingDuckdb } from '../engine/index.js';
@@ -80,6 +80,7 @@ const shape = schema((z) =>
     naming: naming('snake_case'),
     types: types('typed'),
     columns: columns(),
+    where: where(),
     permissions: permissions(),
     on_error: onError(),
   }),

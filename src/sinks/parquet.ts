@@ -13,7 +13,7 @@ import { defaultMemory, RowSorter, scratchFolder } from '../engine/index.js';
 import { Batch, RecordBatch } from '../vector/index.js';
 
 /** The options of `parquet`, named as in a pipeline file. The reference of pipeline files explains each of them. */
-export type ParquetOptions = z.input<ReturnType<typeof config>>;
+export type ParquetOptions = Omit<z.input<ReturnType<typeof config>>, 'where'>;
 
 /**
  * Writes rows to a table of Parquet files. `lake/leads` becomes a link to `lake/.leads.runs/<run>/`, where the files have second names;

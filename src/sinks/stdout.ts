@@ -21,7 +21,7 @@ const config = schema((z) =>
 );
 
 /** The options of `stdout`, named and explained as in the reference of pipeline files. */
-export type StdoutOptions = z.input<ReturnType<typeof config>>;
+export type StdoutOptions = Omit<z.input<ReturnType<typeof config>>, 'where'>;
 
 /**
  * Writes rows to standard output as they arrive. Nothing is published, and nothing can be undone.

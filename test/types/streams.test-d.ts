@@ -159,6 +159,8 @@ void stdout({ format: 'xml' });
 void ndjson();
 // @ts-expect-error A file has a path.
 void csv({ delimiter: ';' });
+// @ts-expect-error Conditions are for pipeline files.
+void csv({ path: 'leads.csv', where: 'true' });
 void csv({ path: 's3://bucket/leads.csv' }, { stores: new Stores({ endpoint: 'http://localhost:9000', path_style: true }) });
 // @ts-expect-error Credentials are found by the SDK.
 void new Stores({ credentials: 'key' });

@@ -39,7 +39,7 @@ export const explainRow = command(
   },
 );
 
-function textOf({ collection, record, steps }: Omit<RowExplanation, 'failure'>): string {
+function textOf({ collection, record, steps, sinks }: Omit<RowExplanation, 'failure'>): string {
   const last = steps.find(({ outcome }) => outcome !== 'passed');
   const end = last
     ? `${last.outcome === 'depends on all rows' ? 'what is written for it is not known' : 'nothing is written for it'}: ${last.at}, ${last.outcome}`
@@ -48,7 +48,7 @@ function textOf({ collection, record, steps }: Omit<RowExplanation, 'failure'>):
   const blocks = [
     [`from ${collection}`, ...record.map(lineOf)],
     ...steps.map((step, index) => stepLines(step, befores[index] ?? [])),
-    [end],
+    [end, ...sinks.flatMap((sink) => stepLines(sink, sink.rows[0] ?? []))],
   ];
   return blocks.map(([title, ...lines]) => [title, ...lines.map((line) => `  ${line}`)].join('\n')).join('\n\n');
 }

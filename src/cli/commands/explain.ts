@@ -63,12 +63,13 @@ function branchOf({ at, reads, blocking, added, dropped, columns }: Explanation[
   ];
 }
 
-function sinkBranch({ at, prints, path, adds, folders, columns }: Explanation['sinks'][number]): Branch {
+function sinkBranch({ at, prints, path, where, adds, folders, columns }: Explanation['sinks'][number]): Branch {
   const isText = columns.every(({ type }) => type === 'text');
   const names = columns.map(({ name, type }) => (isText ? name : `${name} ${type}`)).join(', ');
   return [
     at,
     `${path ?? (prints ? 'standard output' : 'a destination of its own, committed when all is complete')}${adds ? ', added to the existing rows' : ''}`,
+    ...(where === undefined ? [] : [`only rows where ${where.replaceAll(/\s+/g, ' ')}`]),
     `${amountOf(columns.length, 'column')}${isText ? ' of text' : ''}: ${names}`,
     ...(folders.length === 0 ? [] : [`folders by the values of ${folders.join(', ')}, which are not in the files`]),
   ];

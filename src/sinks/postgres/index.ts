@@ -17,7 +17,7 @@ import { fit, inspect } from './table.js';
 import { commitChanges, countChanges, countSoFar } from './write.js';
 
 /** The options of `postgres`, named as in a pipeline file. The reference of pipeline files explains each of them. */
-export type PostgresOptions = z.input<ReturnType<typeof postgresConfig>>;
+export type PostgresOptions = Omit<z.input<ReturnType<typeof postgresConfig>>, 'where'>;
 
 /**
  * Writes rows to a table of PostgreSQL 13 or newer, in one transaction after the last row. Needs the packages `pg` and `pg-copy-streams`.

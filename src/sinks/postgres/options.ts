@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { missingPackage, schema } from '../../core/index.js';
 import { keyedOptions, refuseUnkeyed } from '../keyed.js';
-import { columns, naming, onError, types } from '../options.js';
+import { columns, naming, onError, types, where } from '../options.js';
 import { addressOf, addressProblem } from './address.js';
 import { ledgerName, targetOf } from './sql.js';
 
@@ -27,6 +27,7 @@ export const postgresConfig = schema((z) =>
       naming: naming('snake_case'),
       types: types('typed'),
       columns: columns(),
+      where: where(),
       on_error: onError(),
     })
     .superRefine((options, context) => {

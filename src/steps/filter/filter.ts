@@ -1,9 +1,9 @@
 import { map } from 'rxjs';
-import { itemAt, schema, StepError } from '../../core/index.js';
+import { itemAt, schema, StepError, type Column } from '../../core/index.js';
 import { callback, checkArguments } from '../../options/index.js';
 import { countOf, keepRows, withBatch, type ConfigPath, type Page, type Step } from '../../flow/index.js';
 import { expressions, evaluating, keptRows } from '../evaluation.js';
-import { builtInStep, nothingKept, stepOf } from '../step.js';
+import { builtInStep, nothingKept, stepOf, type PlanContext, type StepRuntime } from '../step.js';
 
 export interface FilterConfig {
   readonly where: string | ((row: never) => boolean);
@@ -48,8 +48,7 @@ export const filterStep = builtInStep('filter', {
   keepsRows: true,
   examples: ["lead_status == 'sold' && !blank(email)", { where: 'blank(age) || num(age) >= 18.0', otherwise: 'reject' }],
   columns: ({ where, path }, input, plan) => {
-    const expression = typeof where === 'string' ? expressions().planExpression(where, input, plan, path) : undefined;
-    if (expression && expression.type !== 'flag') plan.problem(path, `a condition must be true or false, not ${expression.type}`);
+    if (typeof where === 'string') planCondition(where, input, plan, path);
     return input;
   },
   open: ({ where, otherwise }, runtime) => {
@@ -60,6 +59,7 @@ export const filterStep = builtInStep('filter', {
         tally.filtered += countOf(page) - countOf(kept);
         return kept;
       });
+    if (otherwise === 'drop') return map(keeping(where, runtime));
     const expression = expressions().openExpression(where, runtime);
     const fields = input.map(({ name }) => name).filter((name) => expression.names.includes(name));
     const evaluate = evaluating(new Map([['condition', expression]]), runtime);
@@ -67,11 +67,6 @@ export const filterStep = builtInStep('filter', {
       const { batch, columns } = evaluate(page);
       const vector = itemAt([...columns.values()], 0);
       const isTrue = (row: number) => vector.value(row) === true;
-      if (otherwise === 'drop') {
-        const kept = batch.filter(isTrue);
-        tally.filtered += batch.length - kept.length;
-        return withBatch(page, kept);
-      }
       const unfit = (row: number) => (isTrue(row) ? undefined : `does not satisfy ${where.replaceAll(/\s+/g, ' ')}`);
       const outcomes = new Map([[fields.join(' + ') || 'condition', { vector, unfit }]]);
       const failure = (field: string, reason: string, row: string) =>
@@ -82,3 +77,21 @@ export const filterStep = builtInStep('filter', {
   },
   remark: (_, tally, arrived) => nothingKept(tally, arrived),
 });
+
+/** Checks the condition of a file, which is an expression over the fields of the row. */
+export function planCondition(where: string, input: readonly Column[], plan: PlanContext, path: ConfigPath): void {
+  const expression = expressions().planExpression(where, input, plan, path);
+  if (expression && expression.type !== 'flag') plan.problem(path, `a condition must be true or false, not ${expression.type}`);
+}
+
+/** Keeps the rows for which an expression is true, and counts the others as filtered. Rows on which it fails go by `onError`. */
+export function keeping(where: string, runtime: StepRuntime): (page: Page) => Page {
+  const evaluate = evaluating(new Map([['condition', expressions().openExpression(where, runtime)]]), runtime);
+  return (page) => {
+    const { batch, columns } = evaluate(page);
+    const vector = itemAt([...columns.values()], 0);
+    const kept = batch.filter((row) => vector.value(row) === true);
+    runtime.tally.filtered += batch.length - kept.length;
+    return withBatch(page, kept);
+  };
+}

@@ -38,7 +38,7 @@ to:
 const read = { read: 10, repaired: 0, duplicates: 0 };
 
 test('row counts of a sink are refused with both sides of the sum when a row is missing', () => {
-  const books = rowCountsOf(read, [emptyTally()], { written: 4, rejected: 2, unchanged: 3 });
+  const books = rowCountsOf(read, [{ ...emptyTally(), rejected: 2 }], { written: 4, unchanged: 3 });
   expect(refuseCounts('to[0] parquet', books)).toEqual([
     {
       code: 'E_GATE_BOOKS',
