@@ -93,6 +93,7 @@ export const catalogue = {
   E_GATE_STRICT: entry(65, 'Investigate the warning, or run without service.strict.'),
   E_GATE_CONSISTENCY: entry(65, 'Run again at a quieter time, raise max_passes, or set allow_unstable.', true),
   E_GATE_KEY: entry(65, 'Declare a key that identifies a row, or set on_duplicate_key: keep_all or keep_first.'),
+  E_GATE_GROUP: entry(65, 'Make values that many people share null before the step, such as a made-up number, or raise max_group.'),
   E_GATE_VERIFY: entry(65, 'Restore what the message names, or publish the table again with mode: replace.'),
   E_GATE_BOOKS: entry(65, 'Please report this bug, with the sums: leadstream lost rows.'),
   E_TEST_FAILED: entry(1, 'Correct the pipeline, or the test.'),

@@ -1,11 +1,15 @@
 import { defer, identity, map, pipe } from 'rxjs';
 import type { z } from 'zod';
 import { isOnceOf, type Row } from '../../core/index.js';
+import { usually } from '../../options/index.js';
 import { batchOf, KeyMap, withBatch, type Step, type Tally } from '../../flow/index.js';
 import { keysOf } from '../../vector/index.js';
 import { checkedConfig, builtInStep, stepOf, type StepDefinition } from '../step.js';
 import { casefold, refuseRepeats, requireColumn, requireDuckdb } from '../fields.js';
 import { sortStep } from '../sort/sort.js';
+import { grouping } from './grouping.js';
+
+const defaultMaxGroup = 20;
 
 /** How keys are compared. */
 export interface DedupeOptions {
@@ -56,15 +60,29 @@ export function deduping<T extends Row>(
 
 export interface DedupeConfig extends DedupeOptions {
   readonly by?: readonly string[] | undefined;
+  readonly any?: readonly (readonly string[])[] | undefined;
+  readonly max_group?: number | undefined;
   readonly keep?: { readonly max: string } | undefined;
 }
 
 /** A read with a consistency check has every row once by the collection's key, so a second set of keys would find nothing. */
 export const dedupeStep: StepDefinition<'dedupe', DedupeConfig> = builtInStep('dedupe', {
-  summary: 'Drops rows whose key was seen before; the first row read stays. Holds at most 32 bytes per key in memory.',
+  summary:
+    'Drops rows whose key was seen before; the first row read stays. Holds at most 32 bytes per key in memory. With any, it takes all ' +
+    'rows first, with DuckDB: rows that share no key with an earlier one wait in a scratch file, and take 12 more bytes each.',
   config: (z): z.ZodType<DedupeConfig> =>
     z.strictObject({
       by: z.array(z.string().min(1)).min(1).optional().describe("Fields that identify a row. Default: the collection's key."),
+      any: z
+        .array(z.array(z.string().min(1)).min(1))
+        .min(1)
+        .optional()
+        .describe(
+          'Instead of by: keys like [[phone], [email]]. Rows that share one are the same, also through others; blanks never match.',
+        ),
+      max_group: usually(z.int().min(2), defaultMaxGroup).describe(
+        'With any: if more rows than this are the same, often by a made-up value, the run is refused with exit code 65.',
+      ),
       normalize: z.literal('casefold').optional().describe('Trim and fold case before comparing, as in join.'),
       keep: z
         .strictObject({ max: z.string().min(1) })
@@ -73,11 +91,23 @@ export const dedupeStep: StepDefinition<'dedupe', DedupeConfig> = builtInStep('d
           '{ max: field } keeps the row with the greatest value, of several the first, and sorts all rows by it as sort does, with DuckDB.',
         ),
     }),
-  examples: [{}, { by: ['email'], normalize: 'casefold' }, { by: ['email'], keep: { max: 'timestamp' } }],
-  variant: ({ keep }) => keep && keepingStep,
-  columns: ({ by, keep }, input, plan) => {
-    if (keep) requireDuckdb(plan);
+  examples: [
+    {},
+    { by: ['email'], normalize: 'casefold' },
+    { by: ['email'], keep: { max: 'timestamp' } },
+    { any: [['cell_phone'], ['email']], normalize: 'casefold' },
+  ],
+  variant: ({ any, keep }) => (any || keep) && blockingStep,
+  columns: ({ by, any, max_group, keep }, input, plan) => {
+    if (any || keep) requireDuckdb(plan);
+    if (any && by) plan.problem(['any'], 'any and by exclude each other');
+    if (max_group !== undefined && !any) plan.problem(['max_group'], 'max_group needs any');
+    any?.forEach((key, list) => {
+      refuseRepeats(key, plan, ['any', list]);
+      key.forEach((name, index) => requireColumn(name, input, plan, ['any', list, index]));
+    });
     if (keep) requireColumn(keep.max, input, plan, ['keep', 'max']);
+    if (any) return input;
     refuseRepeats(by ?? [], plan, ['by']);
     (by ?? plan.collection?.key ?? []).forEach((name, index) => {
       const column = requireColumn(name, input, plan, by ? ['by', index] : []);
@@ -97,13 +127,14 @@ export const dedupeStep: StepDefinition<'dedupe', DedupeConfig> = builtInStep('d
   },
 });
 
-/** Sorts all rows, so that the first one of a key is the one to keep. */
-const keepingStep: StepDefinition<'dedupe', DedupeConfig> = {
+/** With `keep`, sorts all rows, so that the first one of a key is the one to keep. */
+const blockingStep: StepDefinition<'dedupe', DedupeConfig> = {
   ...dedupeStep,
   blocking: true,
-  open: ({ by, normalize, keep }, runtime) => {
-    const order = (keep ? [keep.max] : []).map((field) => ({ field, descending: true }));
-    const sorted = sortStep.open({ by: order }, runtime);
-    return pipe(sorted, deduping(by ?? runtime.collection?.key ?? [], { normalize }, runtime.tally));
+  open: ({ by, any, max_group = defaultMaxGroup, normalize, keep }, runtime) => {
+    const dropping = any
+      ? grouping(any, { fold: normalize && casefold, most: max_group }, runtime)
+      : deduping(by ?? runtime.collection?.key ?? [], { normalize }, runtime.tally);
+    return keep ? pipe(sortStep.open({ by: [{ field: keep.max, descending: true }] }, runtime), dropping) : dropping;
   },
 };

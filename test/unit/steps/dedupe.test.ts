@@ -43,12 +43,80 @@ test('keeps the row with the greatest value by its declared type, and of several
   const emails = ['a', 'A', 'a', 'a', 'b', ' B', ''];
   const rows = ages.map((age, index) => sample('leads', { lead_id: String(index), age, email: emails[index] ?? null }));
   const config = { by: ['email'], normalize: 'casefold', keep: { max: 'age' } };
-  const step = steps.dedupe.variant?.(parsed(steps.dedupe, config));
-  if (!step) throw new Error('keep changes nothing');
   const context = runtime();
-  const out = await through(opened(step, config, context), otherSide(rows.slice(0, 3), rows.slice(3)));
+  const out = await through(blockingOf(config, context), otherSide(rows.slice(0, 3), rows.slice(3)));
   expect(out.flatMap((page) => page.rows).map(({ lead_id }) => lead_id)).toEqual(['1', '4']);
   expect(context.tally).toMatchObject({ duplicates: 3, rejected: 2, nulled: 0 });
+});
+
+/** Opens a configuration that makes the step take all rows. */
+function blockingOf(config: unknown, context = runtime()) {
+  const step = steps.dedupe.variant?.(parsed(steps.dedupe, config));
+  if (!step) throw new Error('it takes no rows first');
+  return opened(step, config, context);
+}
+
+describe('by any of several keys', () => {
+  const any = [['a'], ['b', 'c']];
+
+  /** Joins the groups that a row shares a key with, until it is in one. */
+  function modelOf(rows: readonly Row[]): readonly (readonly Row[])[] {
+    const isBlank = (value: Row[string]) => value === null || String(value).trim() === '';
+    const isSame = (one: Row, other: Row) =>
+      any.some((key) => key.every((name) => !isBlank(one[name] ?? null) && one[name] === other[name]));
+    return rows.reduce<readonly Row[][]>((groups, row) => {
+      const [joined, others] = [true, false].map((is) => groups.filter((group) => group.some((each) => isSame(each, row)) === is));
+      return [...(others ?? []), [...(joined ?? []).flat(), row]];
+    }, []);
+  }
+
+  test('keeps the first row of all that share a key, also through later rows', async () => {
+    const value = fc.constantFrom('', ' ', null, 'a', 'A', 'b', 'bb', '1:a', 7n);
+    const lists = fc.array(fc.array(fc.record({ a: value, b: value, c: fc.constantFrom('x', 'y', null) }), { maxLength: 12 }), {
+      maxLength: 4,
+    });
+    await fc.assert(
+      fc.asyncProperty(lists, async (drawn) => {
+        const rows = drawn.map((list, page) => list.map((row, index) => ({ ...row, n: 100 * page + index })));
+        const context = runtime();
+        const out = await through(blockingOf({ any, max_group: 50 }, context), otherSide(...rows));
+        const groups = modelOf(rows.flat());
+        const firsts = groups.map((group) => Math.min(...group.map(({ n }) => Number(n))));
+        expect(out.flatMap((page) => page.rows)).toEqual(rows.flat().filter(({ n }) => firsts.includes(n)));
+        expect(context.tally.duplicates).toBe(rows.flat().length - groups.length);
+      }),
+    );
+  });
+
+  test('keeps the row with the greatest value of them, and folds case', async () => {
+    const people = [
+      ['1', 'x', '1'],
+      ['', 'Y', '9'],
+      ['1', ' y', '4'],
+      ['2', 'z', '5'],
+      ['', 'Z', '5'],
+    ];
+    const rows = people.map(([cell_phone = '', email = '', age = '']) => sample('leads', { cell_phone, email, age }));
+    const config = { any: [['cell_phone'], ['email']], normalize: 'casefold', keep: { max: 'age' } };
+    const out = await through(blockingOf(config), otherSide(rows.slice(0, 2), rows.slice(2)));
+    expect(out.flatMap((page) => page.rows)).toEqual([rows[1], rows[3]]);
+  });
+
+  test.each([2, 20])('refuses groups of more than %d rows with their size, also those that later rows join', async (max_group) => {
+    const rowsOf = (count: number) => Array.from({ length: count }, (_, n) => ({ a: `${n}`, b: `${n}`, c: 'x' }));
+    const between = (count: number) =>
+      rowsOf(count)
+        .map(({ a, ...row }) => ({ ...row, a: `${Number(a) + 1}` }))
+        .toReversed();
+    const half = max_group / 2;
+    const allowed = otherSide([...rowsOf(half), ...between(half - 1)], [{ a: '0', b: '', c: '' }]);
+    expect(await through(blockingOf({ any, max_group }), allowed)).toMatchObject([{ rows: [{ a: '0' }] }]);
+    const refused = through(blockingOf({ any, max_group }), otherSide(rowsOf(15_000), between(14_999)));
+    await expect(refused).rejects.toMatchObject({
+      code: 'E_GATE_GROUP',
+      message: `steps[1] tested: row ${half} of page 2 is in a group of 29,999 rows that share values by any; max_group is ${max_group}`,
+    });
+  });
 });
 
 describe('under casefold', () => {
