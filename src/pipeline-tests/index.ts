@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -9,7 +9,7 @@ import { defined, failureOf, itemAt, LeadstreamError, SpecError, stoppedBy, text
 import { batchOf, countOf } from '../flow/index.js';
 import { fileText, loadCheck, referenceSource, type Extensions, type Pipeline, type PlannedSink, type TestShape } from '../plan/index.js';
 import { extraStep, failedRunOf, runPipeline } from '../run/index.js';
-import { openDirectory, startService } from '../service/index.js';
+import { openRows, startService } from '../service/index.js';
 import { nothingToCommit, type SinkWriter } from '../sinks/index.js';
 import { isRemote } from '../store/index.js';
 import { differencesOf, type Difference, type Outcome, type TypeOf } from './compare.js';
@@ -125,12 +125,10 @@ async function differencesIn(
   signal: AbortSignal | undefined,
 ): Promise<readonly Difference[]> {
   const base = await mkdtemp(join(tmpdir(), 'leadstream-test-'));
-  const [folder, given] = [join(base, 'work'), join(base, 'given')];
+  const folder = join(base, 'work');
   try {
-    await Promise.all([mkdir(folder), mkdir(given)]);
-    for (const [name, rows] of Object.entries(test.given))
-      await writeFile(join(given, `${name}.ndjson`), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-    const source = await openDirectory(given, declared);
+    await mkdir(folder);
+    const source = await openRows(test.given, declared);
     const { url, close } = await startService({ source, declared, accounts: [{ restApiKey: key }], faults: test.service?.faults ?? [] });
     try {
       const pipeline = await load(folder, url);

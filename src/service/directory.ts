@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { collectionNames, collections, originalName, type Collection } from '../collections/index.js';
@@ -64,6 +65,28 @@ export async function openDirectory(
   const tableAt = (name: string): ServedTable => tables.get(name) ?? { count: 0, row: () => '', find: () => [] };
   const own = declared.map(({ name }) => name);
   return { ...byName(own, tableAt), ...byName(collectionNames, tableAt) };
+}
+
+/**
+ * Serves rows by the name of their collection, as `openDirectory` serves NDJSON files.
+ *
+ * @throws {LeadstreamError} `E_DATA` for rows without the key of their collection.
+ *
+ * @example
+ * await startService({ source: await openRows({ users: [{ uid: '7', email: 'a@b.example' }] }), accounts });
+ */
+export async function openRows(
+  rows: Readonly<Record<string, readonly object[]>>,
+  declared: readonly Collection[] = [],
+): Promise<DataSource> {
+  const folder = await mkdtemp(join(tmpdir(), 'leadstream-rows-'));
+  try {
+    for (const [name, given] of Object.entries(rows))
+      await writeFile(join(folder, `${name}.ndjson`), given.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    return await openDirectory(folder, declared);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** Compares the fields of a file with its collection's. A file without the key has another separator, no header or a misspelt name. */

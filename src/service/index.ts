@@ -9,6 +9,6 @@ export {
   type Responder,
   type ServedTable,
 } from './answer.js';
-export { openDirectory } from './directory.js';
+export { openDirectory, openRows } from './directory.js';
 export { generate, type GenerateOptions } from './generate/index.js';
 export { type RequestEntry, type RunningService, type StartOptions, startService } from './start.js';

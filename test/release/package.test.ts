@@ -62,6 +62,16 @@ test('the first program of the README runs as JavaScript, compiles as TypeScript
   expect(stdout).toBe(sold.map(({ lead_id, bridge_id }) => `${lead_id} ${titles.get(bridge_id)}\n`).join(''));
 });
 
+test('the tests on the page about testing compile, and pass where the package is installed', async () => {
+  const [program = ''] = await blocksIn('pipelines/guide/testing.md');
+  await writeFile(join(folder, 'sold.test.mts'), program);
+  const options = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node', 'sold.test.mts'];
+  const compiler = join(process.cwd(), 'node_modules', '.bin', 'tsc');
+  expect(await start(compiler, options, { cwd: folder }).finished).toMatchObject({ code: 0, stdout: '' });
+  const { code, stdout } = await start(process.execPath, ['--test', 'sold.test.mjs'], { cwd: folder }).finished;
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/pass 2$/m) });
+});
+
 test('without the optional packages, what needs them is refused before any request, and other files run', async () => {
   await rm(join(folder, 'node_modules', '@duckdb'), { recursive: true });
   const env = { LEADSTREAM_BASE_URL: 'http://127.0.0.1:9', LEADSTREAM_REST_API_KEY: 'key-of-the-test' };

@@ -84,7 +84,7 @@ function namesIn(names: string): readonly { readonly local: string; readonly nam
 }
 
 /** The pages of the guide. */
-export const guide = ['recipes', 'operations', 'monitoring', 'tables', 'databases', 'stores', 'embedding', 'extending'].map(
+export const guide = ['recipes', 'operations', 'monitoring', 'tables', 'databases', 'stores', 'embedding', 'testing', 'extending'].map(
   (name) => `pipelines/guide/${name}.md`,
 );
 

@@ -1,22 +1,25 @@
 /** Types of pipeline files, tables, the service and what tests want; `tsc --noEmit` is the test. */
 import { expectTypeOf } from 'expect-type';
+import { pipe, type OperatorFunction } from 'rxjs';
 import {
   failedRunOf,
+  filter,
   lintPipelines,
   loadPipeline,
   loadPipelines,
   readGroups,
   compactTable,
   rollbackTable,
+  select,
   tableFiles,
   Stores,
   tableRuns,
   TableSets,
   verifyTable,
 } from '../../src/index.js';
-import type { Collection, FailedRunReport, Row, TableFiles, TableRun, Verification } from '../../src/index.js';
-import { standalone } from '../../src/testing.js';
-import { accountsFromEnv, generate, isFault, openDirectory, startService } from '../../src/service/index.js';
+import type { Collection, FailedRunReport, Page, Row, TableFiles, TableRun, Verification } from '../../src/index.js';
+import { rowsOf, standalone, startService as startTestService, type TestService } from '../../src/testing.js';
+import { accountsFromEnv, generate, isFault, openDirectory, openRows, startService } from '../../src/service/index.js';
 import type { Account, DataSource, RunningService } from '../../src/service/index.js';
 
 // pipeline files
@@ -68,6 +71,9 @@ expectTypeOf(openDirectory('data')).resolves.toEqualTypeOf<DataSource>();
 // @ts-expect-error The folder is missing.
 void openDirectory();
 declare const own: readonly Collection[];
+expectTypeOf(openRows({ orders: [{ no: 7 }] }, own)).resolves.toEqualTypeOf<DataSource>();
+// @ts-expect-error Rows are a list.
+void openRows({ orders: { no: 7 } });
 expectTypeOf(openDirectory('data', own)).resolves.toEqualTypeOf<DataSource>();
 expectTypeOf(accountsFromEnv(process.env)).toEqualTypeOf<readonly Account[]>();
 // @ts-expect-error An environment has texts.
@@ -82,5 +88,21 @@ void startService({ source: generate(), accounts: [], faults: 'cut' });
 void startService({ source: generate() });
 
 // what tests want
+declare const sold: OperatorFunction<Page<{ readonly a: string }>, Page<{ readonly b: number }>>;
+expectTypeOf(rowsOf(sold, [{ a: '1' }])).resolves.toEqualTypeOf<readonly { readonly b: number }[]>();
+expectTypeOf(
+  rowsOf(
+    pipe(
+      filter(({ a }: { a: string }) => a === ''),
+      select(['a']),
+    ),
+    [{ a: '' }],
+  ),
+).resolves.items.toEqualTypeOf<{ a: string }>();
+// @ts-expect-error The step needs another field.
+void rowsOf(sold, [{ b: '1' }]);
+expectTypeOf(startTestService({ leads: [{ lead_id: '1', age: 41 }] }, ['cut'])).resolves.toEqualTypeOf<TestService>();
+// @ts-expect-error No collection has this name.
+void startTestService({ lead: [] });
 // @ts-expect-error Messages want a name.
 standalone();
