@@ -8,6 +8,7 @@ usage, by lines of stdin (see served.py):
        iceberg.py others URI WAREHOUSE CREDENTIAL TABLES   changes tables by pyiceberg, and prints the rows of all snapshots, and what else they have;
                                               TABLES is JSON: [[name, change], ...]
        iceberg.py rewrite METADATA            replaces all files of the table by pyiceberg, with the same rows; prints the new metadata's path
+       iceberg.py example METADATA CODE       prints the rows that an example of a page finds in the table
 """
 
 import datetime
@@ -266,6 +267,12 @@ def rewrite(metadata):
     print(table.metadata_location)
 
 
-COMMANDS = {"read": read, "catalog": catalog, "overwrite": overwrite, "others": others, "rewrite": rewrite}
+def example(metadata, code):
+    names = {"table": StaticTable.from_metadata(metadata)}
+    exec(code, names)
+    print(json.dumps(names["rows"].to_pylist(), default=str))
+
+
+COMMANDS = {"read": read, "catalog": catalog, "overwrite": overwrite, "others": others, "rewrite": rewrite, "example": example}
 
 serve(lambda command, *args: COMMANDS[command](*args))
