@@ -50,7 +50,7 @@ inPostgres('a table of PostgreSQL that does not fit', (database) => {
     ['has rows of others', `${table}; INSERT INTO leads VALUES ('1')`, 'has rows that no run wrote'],
     ['has rows of others that it would mark', `${table}; INSERT INTO leads VALUES ('1')`, 'has rows that no run wrote', marking],
     ['has a column of another type', 'CREATE TABLE leads (id text, n integer)', 'has the type integer; it must be bigint'],
-    ['has a generated column', 'CREATE TABLE leads (id text, n bigint GENERATED ALWAYS AS (1) STORED)', 'value into column "n"'],
+    ['has a generated column', 'CREATE TABLE leads (id text, n bigint GENERATED ALWAYS AS (1) STORED)', 'into column "n"'],
     ['needs a value of others', 'CREATE TABLE leads (id text, n bigint, m text NOT NULL)', '"m" is NOT NULL'],
     ['has no unique key', 'CREATE TABLE leads (id text, n bigint, UNIQUE (id, n))', 'no unique or exclusion', { mode: 'append' }],
     ['has a unique key of some rows', uniqueInPart, 'no unique or exclusion', { mode: 'merge' }],
