@@ -1,0 +1,5 @@
+-- trial.csv
+select area_code, city, state
+from areacodes
+order by position
+limit 20 * 30;
