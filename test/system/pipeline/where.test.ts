@@ -22,12 +22,12 @@ let folder: string;
 const run = async (to: string, more = '') => runPipeline(await pipelineFor(from, `from: leads\n${more}\nto:\n${to}`, folder));
 const linesOf = async (file: string) => (await readFile(join(folder, file), 'utf8')).trim().split('\n');
 
-beforeEach(async () => {
-  from = await serviceOf({ leads: rows });
-  folder = await temporaryFolder();
-});
-
 describe('where', () => {
+  beforeEach(async () => {
+    from = await serviceOf({ leads: rows });
+    folder = await temporaryFolder();
+  });
+
   test('writes to each sink the rows that are for it, counts the others as filtered, and does not need the column there', async () => {
     const steps = 'steps:\n  - filter: lead_id != "9"\nrejects: { max: 0 }';
     const to = [
