@@ -63,8 +63,8 @@ export class Since {
     const reasons: readonly (readonly [applies: boolean, why: string | undefined])[] = [
       [doubt !== undefined, doubt],
       [isNew || this.run.options.restart === true, undefined],
-      [states.length < outputs.length, 'an output has no record of an earlier read'],
-      [isOther, 'the pipeline, its service or its account is not that of the last run'],
+      [states.length < outputs.length, 'an output has no record of its last read, or other rows than that left'],
+      [isOther, 'the pipeline, its service, its account or its key of masks is not that of the last run'],
       [off !== undefined, `since is off, because run ${off} found rows that earlier ones had missed; change the file to try it again`],
       [isReturned, 'an output is not as the last run left it, as after a rollback'],
       [this.#ends.length === 0, 'the list changed while the last run read it'],
