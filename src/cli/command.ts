@@ -66,6 +66,13 @@ export const toggle = { type: 'boolean', default: false } as const;
 
 export const pipelineFile = { type: 'string', demandOption: true, describe: 'Pipeline file (YAML)' } as const;
 
+export const leadsUntil = {
+  type: 'string',
+  default: new Date().toISOString().slice(0, 10),
+  defaultDescription: 'today',
+  describe: 'Generated leads end before this midnight UTC: YYYY-MM-DD',
+} as const;
+
 export const onlyPipeline = { type: 'string', describe: 'Name of the pipeline, if the file has several' } as const;
 
 export function pipelineOptions(yargs: Parser) {

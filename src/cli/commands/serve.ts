@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { generatedNames, generatedRows } from '../../collections/index.js';
 import { byName, LeadstreamError, minSecretLength } from '../../core/index.js';
-import { command, repeated } from '../command.js';
+import { command, leadsUntil, repeated, toggle } from '../command.js';
 import { printTo } from '../console.js';
 
 const counts = byName(generatedNames, (name) => ({ type: 'number', default: generatedRows[name], describe: `Generated ${name}` }) as const);
@@ -16,6 +16,8 @@ export const serve = command(
       .option('host', { type: 'string', default: '127.0.0.1', describe: 'Address to listen on' })
       .options(counts)
       .option('seed', { type: 'number', default: 1, describe: 'Seed of the generator' })
+      .option('until', leadsUntil)
+      .option('canadian', { ...toggle, describe: 'Some generated leads have Canadian postal codes' })
       .option('data', { type: 'string', describe: 'Folder of CSV or NDJSON files to serve, named after the collections' })
       .option('collections', {
         type: 'string',
@@ -31,7 +33,7 @@ export const serve = command(
   async (arguments_, { console, env, cwd, stdout, signal }) => {
     const { loadCollections } = await import('../../index.js');
     const { accountsFromEnv, generate, openDirectory, startService } = await import('../../service/index.js');
-    const { port, host, seed, data, leads, fault: faults } = arguments_;
+    const { port, host, seed, until, canadian, data, leads, fault: faults } = arguments_;
     const accounts = accountsFromEnv(env);
     const missing = 'no account: set LEADSTREAM_REST_API_KEY, or LEADSTREAM_AUTHORIZED_UID with LEADSTREAM_AUTHORIZED_REST_API_KEY';
     if (accounts.length === 0) throw new LeadstreamError('E_USAGE', missing);
@@ -40,12 +42,15 @@ export const serve = command(
     const declared = arguments_.collections === undefined ? [] : await loadCollections(arguments_.collections, { env, cwd });
     const source =
       data === undefined
-        ? generate({ ...byName(generatedNames, (name) => arguments_[name]), seed })
+        ? generate({ ...byName(generatedNames, (name) => arguments_[name]), seed, until, canadian })
         : await openDirectory(resolve(cwd, data), declared, (line) => console.log('info', line));
     const service = await startService({ port, host, source, declared, accounts, faults });
     try {
       await printTo(stdout, `${service.url}\n`);
-      console.log('info', `serving ${data ?? `${leads.toLocaleString('en-US')} generated leads`} on ${service.url}; Ctrl+C stops it`);
+      console.log(
+        'info',
+        `serving ${data ?? `${leads.toLocaleString('en-US')} generated leads until ${until}`} on ${service.url}; Ctrl+C stops it`,
+      );
       if (!signal.aborted) await once(signal, 'abort');
       return 0;
     } finally {

@@ -1,5 +1,5 @@
 import { collectionNames, collections, generatedNames, generatedRows, originalName, type Collection } from '../../collections/index.js';
-import { byName, defined, LeadstreamError, itemAt } from '../../core/index.js';
+import { byName, defined, LeadstreamError, itemAt, parserOf } from '../../core/index.js';
 import type { DataSource, ServedTable } from '../answer.js';
 import { Draw, numbering, type FullRow, type World, mix, areaCodeOf, places, type City } from './world.js';
 
@@ -7,9 +7,13 @@ import { Draw, numbering, type FullRow, type World, mix, areaCodeOf, places, typ
 export interface GenerateOptions extends Partial<Readonly<Record<keyof typeof generatedRows, number>>> {
   /** A whole number, of which 32 bits are used. Default 1. */
   readonly seed?: number;
+  /** The last lead comes just before this midnight UTC, a day as `YYYY-MM-DD` after 1970-01-01. Default: the first one comes on 2023-01-01. */
+  readonly until?: string;
+  /** Whether some leads live in Canada, with postal codes that have letters. Default: false; every zipcode has five digits. */
+  readonly canadian?: boolean;
 }
 
-/** Purposes separate draws; others are 5 to 8. */
+/** Purposes separate draws; others are 5 to 10. */
 const generators = {
   leads: { purpose: 1, first: 4_000_000, step: 7, owner: 'bridges', row: leadRow },
   bridges: { purpose: 2, first: 1000, step: 3, owner: 'users', row: bridgeRow },
@@ -21,13 +25,13 @@ const generators = {
  * Generates consistent rows without real personal data: the same for the same options, in every process. A row is computed at its first
  * request and kept, up to 33,554,432 characters in all. Zipcodes and cities are real and are loaded with the first lead or area code.
  *
- * @throws {LeadstreamError} `E_USAGE` for a number that is negative or not whole, or for rows without an owner.
+ * @throws {LeadstreamError} `E_USAGE` for a number that is negative or not whole, for rows without an owner, or for a day that does not exist.
  *
  * @example
  * const source = generate({ leads: 1_000_000, seed: 7 });
  * source.leads.row(999_999); // '{"lead_id":"10999997",…}'
  */
-export function generate({ seed = 1, ...given }: GenerateOptions = {}): DataSource {
+export function generate({ seed = 1, until, canadian = false, ...given }: GenerateOptions = {}): DataSource {
   const counts = { ...generatedRows, ...defined(given) };
   for (const name of generatedNames) {
     const { owner } = generators[name];
@@ -36,7 +40,7 @@ export function generate({ seed = 1, ...given }: GenerateOptions = {}): DataSour
     if (counts[name] > 0 && counts[owner] === 0) throw new LeadstreamError('E_USAGE', `${name} need at least one row of ${owner}`);
   }
   const ids = byName(generatedNames, (name) => numbering({ seed, ...generators[name], count: counts[name] }));
-  const world: World = { seed, counts, ids };
+  const world: World = { seed, counts, ids, canadian, ...secondsOf(counts.leads, until) };
   const room = { left: 1 << 25 };
   return byName(collectionNames, (name) => {
     if (name === 'areacodes') return areaCodeTable(seed, room);
@@ -49,6 +53,17 @@ export function generate({ seed = 1, ...given }: GenerateOptions = {}): DataSour
     };
     return { count: counts[name], row: keeping(row, room), find: ids[name].find };
   });
+}
+
+/** So many leads that they would begin before 1970 follow each other faster. */
+function secondsOf(leads: number, until?: string): Pick<World, 'firstSecond' | 'secondsApart'> {
+  // 2023-01-01 UTC
+  if (until === undefined) return { firstSecond: 1_672_531_200, secondsApart: 31 };
+  const midnight = /^\d{4}-\d\d-\d\d$/.test(until) ? parserOf('date')(until.replaceAll('-', '')) : undefined;
+  const end = Number(midnight ?? 0) / 1000;
+  if (end <= 0) throw new LeadstreamError('E_USAGE', 'until must be a day after 1970-01-01 as YYYY-MM-DD');
+  const secondsApart = Math.min(31, Math.floor(end / Math.max(1, leads)));
+  return { firstSecond: end - leads * secondsApart, secondsApart };
 }
 
 interface Room {
@@ -226,17 +241,31 @@ function areaCodeRow(seed: number, index: number): FullRow<typeof collections.ar
   };
 }
 
-/** The first lead: 2023-01-01 UTC. The next ones follow every half minute or so. */
-const firstSecond = 1_672_531_200;
-const secondsApart = 31;
-
+/** One lead in eight is of somebody who came before, among the last thousand; of these, a third has another e-mail address, a third another cell phone. */
 function leadRow(world: World, draw: Draw, index: number): FullRow<typeof collections.leads> {
-  const { counts, ids } = world;
+  const lead = drawnLead(world, draw, index);
+  const drawn = mix(world.seed, 9, index);
+  if (index === 0 || drawn % 8 > 0) return lead;
+  const before = index - 1 - (mix(world.seed, 10, index) % Math.min(index, 1000));
+  draw.seek(before);
+  const { firstname, middlename, lastname, gender, language, sin_number, ...known } = drawnLead(world, draw, before);
+  const { age, marital_status, zipcode, home_phone, work_phone } = known;
+  const changed = (drawn >>> 3) % 3;
+  return {
+    ...lead,
+    ...{ firstname, middlename, lastname, age, marital_status, gender, language, home_phone, work_phone, zipcode, sin_number },
+    email: changed === 1 ? emailOf(firstname, lastname, lead.lead_id) : known.email,
+    cell_phone: changed === 2 ? lead.cell_phone : known.cell_phone,
+  };
+}
+
+function drawnLead(world: World, draw: Draw, index: number): FullRow<typeof collections.leads> {
+  const { counts, ids, firstSecond, secondsApart } = world;
   const lead_id = ids.leads.idOf(index);
   const owner = bridgeHead(world, draw.below(counts.bridges));
   const firstname = draw.pick(firstNames);
   const lastname = draw.pick(lastNames);
-  const home = homeOf(draw);
+  const home = homeOf(world, draw);
   const second = firstSecond + index * secondsApart + draw.below(secondsApart);
   return {
     lead_id,
@@ -253,7 +282,7 @@ function leadRow(world: World, draw: Draw, index: number): FullRow<typeof collec
     firstname,
     middlename: draw.sometimes(30, () => draw.pick(firstNames)),
     lastname,
-    age: draw.sometimes(97, () => String(18 + draw.below(73))),
+    age: draw.sometimes(100, () => String(18 + draw.below(73))),
     email: emailOf(firstname, lastname, lead_id),
     marital_status: draw.sometimes(70, () => draw.pick(['single', 'married', 'divorced', 'widowed'])),
     gender: draw.pick(['F', 'M', 'F', 'M', 'X']),
@@ -276,14 +305,14 @@ function leadRow(world: World, draw: Draw, index: number): FullRow<typeof collec
   };
 }
 
-/** Of a hundred leads, two have a zipcode that does not exist, and two have none. */
-function homeOf(draw: Draw): { readonly zipcode: string; readonly areaCode: string } {
-  const { homes } = places();
-  const { zip, city } = itemAt(homes, draw.below(homes.length));
+/** Of a hundred leads, two have a zipcode that does not exist. */
+function homeOf({ canadian }: World, draw: Draw): { readonly zipcode: string; readonly areaCode: string } {
+  const { homes, firstCanadian } = places();
+  const drawn = draw.below(homes.length);
+  const { zip, city } = itemAt(homes, canadian ? drawn : drawn % firstCanadian);
   const areaCode = areaCodeOf(city, draw.below(6));
   const kind = draw.below(100);
   if (kind < 2) return { zipcode: `000${draw.digits(2)}`, areaCode };
-  if (kind < 4) return { zipcode: '', areaCode };
   return { zipcode: zip.length === 3 ? `${zip} ${draw.below(10)}${draw.pick(['A', 'B', 'C', 'E', 'G'])}${draw.below(10)}` : zip, areaCode };
 }
 

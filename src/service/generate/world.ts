@@ -1,7 +1,9 @@
 import { zipPlaces, type Collection, type GeneratedName } from '../../collections/index.js';
 
 interface Places {
+  /** First those of the US. */
   readonly homes: readonly { readonly zip: string; readonly city: City }[];
+  readonly firstCanadian: number;
   readonly cities: readonly City[];
 }
 
@@ -29,7 +31,7 @@ export function places(): Places {
     city.zips += 1;
     return { zip, city };
   });
-  return (loaded = { homes, cities: [...cities.values()] });
+  return (loaded = { homes, firstCanadian: homes.findIndex(({ zip }) => zip.length === 3), cities: [...cities.values()] });
 }
 
 /** A state has ten area codes; a city has one to three of them, more if it is bigger. */
@@ -40,6 +42,10 @@ export function areaCodeOf({ position, stateNumber, zips }: City, drawn: number)
 
 export interface World {
   readonly seed: number;
+  readonly canadian: boolean;
+  /** Leads follow each other every half minute or so. */
+  readonly firstSecond: number;
+  readonly secondsApart: number;
   readonly counts: Readonly<Record<GeneratedName, number>>;
   readonly ids: { readonly [N in GeneratedName]: ReturnType<typeof numbering> };
 }
