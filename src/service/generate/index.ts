@@ -168,7 +168,7 @@ function affidOf(uid: string): string {
   return String(9000 + Number(uid));
 }
 
-/** In an example domain (RFC 2606); numbers make addresses unique. */
+/** In an example domain (RFC 2606); numbers keep apart people of one name. */
 function emailOf(firstname: string, lastname: string, number: string): string {
   return `${slug(firstname)}.${slug(lastname)}.${number}@example.${number.endsWith('3') ? 'org' : 'com'}`;
 }

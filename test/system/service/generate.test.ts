@@ -1,6 +1,6 @@
 import { collectionNames, collections, columnsOf, originalName, withheldOf, type Collection } from '../../../src/collections/index.js';
 import { parserOf } from '../../../src/core/index.js';
-import { generate, startService, type RunningService } from '../../../src/service/index.js';
+import { generate, startService, type GenerateOptions, type RunningService } from '../../../src/service/index.js';
 import { account, allRows, rowsAt, small, type TextRow } from './support.js';
 
 let service: RunningService;
@@ -13,6 +13,10 @@ afterAll(() => service.close());
 
 const of = (name: string): TextRow[] => rows[name] ?? [];
 const column = (name: string, field: string): string[] => of(name).map((row) => row[field] ?? '');
+const leadsOf = (options: GenerateOptions): TextRow[] => {
+  const { leads } = generate(small(options));
+  return Array.from({ length: leads.count }, (_, index): TextRow => JSON.parse(leads.row(index)));
+};
 const byKey = (name: string, field: string): Map<string | undefined, TextRow> => new Map(of(name).map((row) => [row[field], row]));
 
 test.each(collectionNames)(
@@ -58,17 +62,51 @@ describe('generated values', () => {
     expect(column('bridges', 'CRM_KEY').every((key) => key.startsWith('fake-crm-'))).toBe(true);
   });
 
-  test('include what trips readers: quotes, commas, line breaks, apostrophes, leading zeros, Canadian codes, empty texts', () => {
+  test('include what trips readers: quotes, commas, line breaks, apostrophes, leading zeros, empty texts', () => {
     const [metas, names, zips] = [column('leads', 'meta'), column('leads', 'lastname'), column('leads', 'zipcode')];
     expect(metas.some((meta) => meta.includes('"') && meta.includes(','))).toBe(true);
     expect(metas.some((meta) => meta.includes('\n'))).toBe(true);
     expect(names.some((name) => name.includes("'"))).toBe(true);
     expect(names.some((name) => /[^\u0000-\u00ff]/.test(name))).toBe(true);
     expect(zips.some((zip) => /^0[1-9]/.test(zip))).toBe(true);
-    expect(zips.some((zip) => /^[A-Z]\d[A-Z] \d[A-Z]\d$/.test(zip))).toBe(true);
-    expect(column('leads', 'age')).toContain('');
+    expect(column('leads', 'middlename')).toContain('');
     expect(new Set(column('leads', 'is_valid'))).toEqual(new Set(['Yes', 'yes', 'No', 'no', '1', '0']));
     expect(column('leads', 'home_phone').some((phone) => phone.length === 11)).toBe(true);
+  });
+
+  test('are digits where the service has digits', () => {
+    const fields = ['age', 'home_phone', 'cell_phone', 'zipcode', 'sin_number', 'timestamp', 'yearmonthday'];
+    expect(fields.flatMap((field) => column('leads', field)).filter((value) => !/^\d+$/.test(value))).toEqual([]);
+  });
+
+  test('include Canadian postal codes with `canadian`', () => {
+    const zips = leadsOf({ canadian: true }).map(({ zipcode = '' }) => zipcode);
+    expect(zips.filter((zip) => /^[A-Z]\d[A-Z] \d[A-Z]\d$/.test(zip)).length).toBeGreaterThan(10);
+    expect(zips.filter((zip) => !/^(?:\d{5}|[A-Z]\d[A-Z] \d[A-Z]\d)$/.test(zip))).toEqual([]);
+  });
+
+  test('end within a minute of the midnight of `until`, and leave the other fields as they are', () => {
+    const [leads, others] = [leadsOf({ until: '2024-03-01' }), leadsOf({})];
+    expect(leads.at(-1)?.['yearmonthday']).toBe('20240229');
+    expect(Number(leads.at(-1)?.['timestamp'])).toBeGreaterThan(Date.parse('2024-03-01') / 1000 - 60);
+    const { timestamp, yearmonthday } = others[0] ?? {};
+    expect(leads.map((lead) => ({ ...lead, timestamp, yearmonthday }))).toEqual(
+      others.map((lead) => ({ ...lead, timestamp, yearmonthday })),
+    );
+  });
+
+  test.each(['2024-02-30', '2024-2-1', '20240201', '1970-01-01'])('are refused until %s', (until) => {
+    expect(() => generate({ until })).toThrow('until must be a day after 1970-01-01 as YYYY-MM-DD');
+  });
+
+  test('are of people of whom some come again, with another address or phone at times', () => {
+    const bySin = new Map<string, TextRow[]>();
+    for (const lead of of('leads')) bySin.set(lead['sin_number'] ?? '', [...(bySin.get(lead['sin_number'] ?? '') ?? []), lead]);
+    const people = [...bySin.values()].filter(({ length }) => length > 1);
+    const differing = (field: string) => people.filter((leads) => new Set(leads.map((lead) => lead[field])).size > 1).length;
+    expect(people.length).toBeGreaterThan(200);
+    expect(differing('lastname') + differing('home_phone')).toBe(0);
+    for (const field of ['email', 'cell_phone']) expect([differing(field) > 50, differing(field) < people.length]).toEqual([true, true]);
   });
 
   test('are computed without a list: the last of a billion leads comes at once', () => {
