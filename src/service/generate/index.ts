@@ -282,6 +282,7 @@ function drawnLead(world: World, draw: Draw, index: number): FullRow<typeof coll
     firstname,
     middlename: draw.sometimes(30, () => draw.pick(firstNames)),
     lastname,
+    // This draw decides nothing, but without it all later values would be others.
     age: draw.sometimes(100, () => String(18 + draw.below(73))),
     email: emailOf(firstname, lastname, lead_id),
     marital_status: draw.sometimes(70, () => draw.pick(['single', 'married', 'divorced', 'widowed'])),
