@@ -10,6 +10,7 @@ import { isViolation } from '../source/index.js';
 import { batchFromRows, FlatVector } from '../vector/index.js';
 import type { PlannedSink, Pipeline, PlannedStep } from '../plan/index.js';
 import { runObserved, Stage, type ObservedRun, type Observing, type RowField } from './observed.js';
+import { onErrorOf } from './outputs.js';
 
 interface ExplainRowOptions {
   /** Whether to show personal values and credentials instead of `***`. Default `false`. */
@@ -195,13 +196,14 @@ function passageOf(
 }
 
 function atSink(
-  { at }: PlannedSink,
+  sink: PlannedSink,
   where: string,
   arrived: Stage,
   { pipeline, now, reveal }: { readonly pipeline: Pipeline; readonly now: Date; readonly reveal: boolean },
 ): RowPassage {
-  const { plan, onError } = pipeline;
-  const input = plan.columns();
+  const { at } = sink;
+  const input = pipeline.plan.columns();
+  const onError = onErrorOf(sink, pipeline.onError);
   const tally = emptyTally();
   const stage = new Stage(at, input, Infinity);
   stage.tally = tally;

@@ -1,6 +1,7 @@
 import type { Column, Row } from '../core/index.js';
 import type { Events } from '../events/index.js';
-import { countOf, emptyTally, namingRow, type Fault, type KnownRows, type Page } from '../flow/index.js';
+import { countOf, emptyTally, namingRow, type Fault, type KnownRows, type OnError, type Page } from '../flow/index.js';
+import { getIn } from '../options/index.js';
 import type { PlannedSink } from '../plan/index.js';
 import type { SinkContext, SinkWriter } from '../sinks/index.js';
 import { keeping } from '../steps/index.js';
@@ -122,7 +123,7 @@ async function open(sink: PlannedSink, options: RunOutputsOptions, columns: () =
   const output = sink.output ?? sink.place ?? (definition.prints ? undefined : at);
   const opened = { at, sink, writer, output, counts, earlier: writer.earlier };
   if (where === undefined) return opened;
-  const { onError } = context;
+  const onError = onErrorOf(sink, context.onError);
   const firstStart = new Date(context.firstStart());
   let keepRows: ReturnType<typeof keeping> | undefined;
   const keep = (page: Page): Page => {
@@ -134,4 +135,10 @@ async function open(sink: PlannedSink, options: RunOutputsOptions, columns: () =
     return kept;
   };
   return { ...opened, keep };
+}
+
+/** What happens to a row for which the `where` of a sink fails. */
+export function onErrorOf({ config }: PlannedSink, otherwise: OnError): OnError {
+  const own = getIn(config, ['on_error']);
+  return own === 'reject' || own === 'null' || own === 'fail' ? own : otherwise;
 }

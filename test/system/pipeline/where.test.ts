@@ -73,6 +73,19 @@ describe('where', () => {
     expect(await visible(folder)).toEqual([]);
   });
 
+  test('goes by the on_error of the sink, if it has one', async () => {
+    const to = '  - csv: { path: a.csv, where: int(age) > 20, on_error: fail }\n  - csv: { path: all.csv }';
+    await expect(run(to, 'rejects: { max: 50% }')).rejects.toMatchObject({ code: 'E_STEP_EXPRESSION' });
+    const { sinks, rejects } = await run(
+      '  - csv: { path: a.csv, where: int(age) > 20, on_error: reject }',
+      "on_error: 'null'\nrejects: { max: 50% }",
+    );
+    expect([sinks[0]?.books, rejects.rows]).toMatchObject([{ written: 7, filtered: 1, rejected: 2 }, 2]);
+    const cwd = await workplace(`from: leads\nto:\n${to}`);
+    const { stdout } = await cli(['explain-row', 'p.yaml', '3'], { cwd, env: from.env });
+    expect(stdout).toContain('to[0] csv: failed');
+  });
+
   test.each([
     ['too few rows', 'min_rows: 6', 'to[0] csv: expect.min_rows: expected at least 6 rows, found 5'],
     ['too many nulls', 'max_null: { age: 20% }', undefined],
