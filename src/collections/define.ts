@@ -146,6 +146,17 @@ export function columnsOf<C extends Collection>(collection: C, reveal: readonly 
     });
 }
 
+/** Returns a list as files with several services name it, like `eu.leads`; its path stays. */
+export function listOf<C extends Collection>(service: string, collection: C): C {
+  return service === '' ? collection : { ...collection, name: `${service}.${collection.name}` };
+}
+
+/** Splits the name of a list: `eu.leads` is `leads` of the service `eu`, and one without a dot of the file's only one, `''`. */
+export function partsOfList(list: string): readonly [service: string, name: string] {
+  const at = list.indexOf('.');
+  return [list.slice(0, Math.max(at, 0)), list.slice(at + 1)];
+}
+
 export function withheldOf({ fields }: Collection, reveal: readonly string[] = []): readonly string[] {
   return Object.entries(fields)
     .filter(([name, { sensitivity }]) => sensitivity === 'secret' && !reveal.includes(name))

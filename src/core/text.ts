@@ -90,7 +90,7 @@ export function unknownName(kind: string, name: string, known: readonly string[]
 }
 
 export function listed(known: readonly string[]): string {
-  return known.length === 0 || known.length > 24 ? '' : `; there are ${known.join(', ')}`;
+  return known.length === 0 || known.length > 25 ? '' : `; there are ${known.join(', ')}`;
 }
 
 /** Returns a name in snake_case, such as `tc_base64_api_key` for `TC_base64ApiKey`: split at non-alphanumerics and at humps. */

@@ -32,7 +32,7 @@ export async function diagnoseService(connection: ConnectOptions<Collection>, op
       /** The collection whose pages were measured; `undefined` if none of the service's own had rows. */
       measured: found.measured,
       /** The block `service` of a pipeline file, in YAML. */
-      block: ready ? blockOf(options.service ?? {}, found) : undefined,
+      block: ready ? blockOf(options, found) : undefined,
     };
   } finally {
     await probe.close();
@@ -67,7 +67,7 @@ async function examine(probe: Probe, connection: ConnectOptions<Collection>, col
 }
 
 /** Returns the block as YAML: the given parts and the results. A run finds out by itself that page 1 is the first. */
-function blockOf(given: Readonly<Record<string, unknown>>, { form, firstPage, limit }: Found): string {
+function blockOf({ service: given = {}, name }: DiagnoseOptions, { form, firstPage, limit }: Found): string {
   const { first_page: declared, ...kept } = given;
   const first = firstPage === undefined ? declared : firstPage === 1 ? undefined : String(firstPage);
   const service = {
@@ -76,7 +76,7 @@ function blockOf(given: Readonly<Record<string, unknown>>, { form, firstPage, li
     ...(first !== undefined && { first_page: first }),
     ...(limit !== undefined && { limit: String(limit) }),
   };
-  const text = stringify({ service }, { schema: 'failsafe', lineWidth: 0 });
+  const text = stringify(name === undefined ? { service } : { services: { [name]: service } }, { schema: 'failsafe', lineWidth: 0 });
   return form?.remark === undefined ? text : text.replace(/^(\s+rest_api_key: .*)$/m, `$1 # set it to ${form.remark}`);
 }
 

@@ -184,6 +184,8 @@ export interface DiagnoseOptions {
   readonly collections?: readonly string[];
   /** The lower of this and the connection's own limit applies. Default 10. */
   readonly ratePerSecond?: number;
+  /** Name of the service in a file that has several. */
+  readonly name?: string | undefined;
   /** Further content of `service` in the block, as written in a file. */
   readonly service?: Readonly<Record<string, unknown>>;
   readonly signal?: AbortSignal | undefined;

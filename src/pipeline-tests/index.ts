@@ -4,12 +4,12 @@ import { isAbsolute, join, relative } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { tap } from 'rxjs';
-import type { Collection } from '../collections/index.js';
+import { partsOfList, type Collection } from '../collections/index.js';
 import { defined, failureOf, itemAt, LeadstreamError, SpecError, stoppedBy, textOf, type Row } from '../core/index.js';
 import { batchOf, countOf } from '../flow/index.js';
 import { fileText, loadCheck, referenceSource, type Extensions, type Pipeline, type PlannedSink, type TestShape } from '../plan/index.js';
 import { extraStep, failedRunOf, runPipeline } from '../run/index.js';
-import { openRows, startService } from '../service/index.js';
+import { openRows, startService, type RunningService } from '../service/index.js';
 import { nothingToCommit, type SinkWriter } from '../sinks/index.js';
 import { isRemote } from '../store/index.js';
 import { differencesOf, type Difference, type Outcome, type TypeOf } from './compare.js';
@@ -39,8 +39,21 @@ export type TestResults = Awaited<ReturnType<typeof testPipelines>>;
 /** The key of a test's service. It opens nothing else. */
 const key = 'made-up-key-of-a-test';
 
-/** What a test leaves out: the pipeline's account and webhooks. */
-const without = [['service', 'base_url'], ['service', 'auth'], ['on_success'], ['on_failure']];
+/** What a test leaves out: the pipeline's accounts and webhooks. */
+function withoutAccounts(services: readonly string[]): readonly (readonly string[])[] {
+  const all = [['service'], ...services.map((name) => ['services', name])];
+  return [
+    ...all.flatMap((at) => [
+      [...at, 'base_url'],
+      [...at, 'auth'],
+    ]),
+    ['on_success'],
+    ['on_failure'],
+  ];
+}
+
+/** The addresses of a test's services, by name; `''` is that of `service`. */
+type Urls = Readonly<Record<string, string>>;
 
 /** Time for a response, as the service is on this machine. */
 const longestMs = 1_000;
@@ -57,25 +70,27 @@ export async function testPipelines(file: string, options: TestOptions = {}) {
   const { pipelines, issues } = await checkDocuments(content, file, { ...own, env: {}, cwd }, { lenient: true });
   if (issues.length > 0) throw specErrorOf(file, issues);
 
-  /** Loads the pipeline of a test, whose outputs go to a folder, and which reads the service at a URL. */
-  async function loaded(index: number, { env: given, set = {} }: TestShape, folder: string, url: string): Promise<Pipeline> {
+  /** Loads the pipeline of a test, whose outputs go to a folder, and which reads the services at these addresses. */
+  async function loaded(index: number, { env: given, set = {} }: TestShape, folder: string, urls: Urls): Promise<Pipeline> {
+    const [url] = Object.values(urls);
     const env = { LEADSTREAM_HMAC_KEY: key, ...given, LEADSTREAM_BASE_URL: url, LEADSTREAM_REST_API_KEY: key };
     // References to files resolve against the working directory.
     // Sinks of databases are not opened, and a test has no place for their secrets.
     const from = { ...referenceSource(env, cwd), baseDir: folder, sinkSecret: 'postgres://localhost/of_a_test' };
+    const without = withoutAccounts(Object.keys(urls));
     const checked = await checkDocuments(content, file, { ...own, cwd, set }, { from, without });
     const { pipeline, issues, outputs, document } = itemAt(checked.pipelines, index);
     if (!pipeline) throw specErrorOf(file, issues.all);
     const isOutside = (path: string) => isRemote(path) || (isAbsolute(path) && relative(folder, path).startsWith('..'));
     const outside = outputs.find(({ path }) => path !== undefined && isOutside(path));
-    if (!outside) return testing(pipeline);
+    if (!outside) return testing(pipeline, urls);
     const message = `${outside.path} is outside the test's folder, where a test must write; give it another path, with set or env`;
     throw new SpecError('E_SPEC_INVALID', file, [{ message, ...document.locate(outside.place) }]);
   }
 
   const tests: TestResult[] = [];
   const skipped: Pick<TestResult, 'pipeline' | 'name'>[] = [];
-  for (const [index, { name: pipeline = '', plan, document, ...checked }] of pipelines.entries())
+  for (const [index, { name: pipeline = '', plan, document, services = [''], ...checked }] of pipelines.entries())
     for (const [place, test] of (checked.tests ?? []).entries()) {
       const { name } = test;
       if (only.length > 0 && !only.includes(pipeline) && !only.includes(name)) {
@@ -83,7 +98,7 @@ export async function testPipelines(file: string, options: TestOptions = {}) {
         continue;
       }
       const declared = Object.values(plan?.collections ?? {}).filter((list) => !list.served || plan?.reads.includes(list.name));
-      const differences = await differencesIn(test, declared, (folder, url) => loaded(index, test, folder, url), signal);
+      const differences = await differencesIn(test, { services, declared }, (folder, urls) => loaded(index, test, folder, urls), signal);
       const { line } = document.locate(['tests', place, 'name']);
       const result = { pipeline, name, line, ok: differences.length === 0, differences };
       tests.push(result);
@@ -93,19 +108,26 @@ export async function testPipelines(file: string, options: TestOptions = {}) {
 }
 
 /** Drops waiting times, other pipelines, and sinks that publish outside the file system. */
-function testing(pipeline: Pipeline): Pipeline {
-  const { ratePerSecond: _, timeoutMs = longestMs, retry, ...connection } = pipeline.connection;
+function testing(pipeline: Pipeline, urls: Urls): Pipeline {
+  const { plan, connection } = pipeline;
+  const services = Object.entries(pipeline.services).map(([name, service]) => {
+    return [name, { ...service, connection: hasty(service.connection, urls[name]) }] as const;
+  });
   const inFolder = (sink: PlannedSink) =>
     sink.definition.prints || sink.output !== undefined ? sink : { ...sink, definition: { ...sink.definition, open: discard } };
   return {
     ...pipeline,
-    connection: {
-      ...connection,
-      ...{ threads: 0, endWaitMs: 1, timeoutMs: Math.min(timeoutMs, longestMs), retry: { ...retry, baseMs: 1, capMs: 10 } },
-    },
-    plan: { ...pipeline.plan, sinks: pipeline.plan.sinks.map(inFolder) },
+    connection: hasty(connection, urls[partsOfList(plan.collection.name)[0]]),
+    services: Object.fromEntries(services),
+    plan: { ...plan, sinks: plan.sinks.map(inFolder) },
     together: undefined,
   };
+}
+
+function hasty(connection: Pipeline['connection'], baseUrl = connection.baseUrl): Pipeline['connection'] {
+  const { ratePerSecond: _, timeoutMs = longestMs, retry, ...others } = connection;
+  const hurry = { threads: 0, endWaitMs: 1, timeoutMs: Math.min(timeoutMs, longestMs), retry: { ...retry, baseMs: 1, capMs: 10 } };
+  return { ...others, baseUrl, ...hurry };
 }
 
 function discard(): Promise<SinkWriter> {
@@ -120,31 +142,38 @@ function discard(): Promise<SinkWriter> {
 
 async function differencesIn(
   test: TestShape,
-  declared: readonly Collection[],
-  load: (folder: string, url: string) => Promise<Pipeline>,
+  { services, declared }: { readonly services: readonly string[]; readonly declared: readonly Collection[] },
+  load: (folder: string, urls: Urls) => Promise<Pipeline>,
   signal: AbortSignal | undefined,
 ): Promise<readonly Difference[]> {
   const base = await mkdtemp(join(tmpdir(), 'leadstream-test-'));
   const folder = join(base, 'work');
+  const running: RunningService[] = [];
   try {
     await mkdir(folder);
-    const source = await openRows(test.given, declared);
-    const { url, close } = await startService({ source, declared, accounts: [{ restApiKey: key }], faults: test.service?.faults ?? [] });
-    try {
-      const pipeline = await load(folder, url);
-      const types = new Map(pipeline.plan.columns().map(({ name, type }) => [name, type]));
-      const typeOf: TypeOf = (column) => types.get(column) ?? 'text';
-      return await differencesOf(test.expect, await outcomeOf(pipeline, test, join(base, 'state'), typeOf, signal), folder, typeOf);
-    } finally {
-      await close();
-    }
+    for (const service of services) running.push(await started(test, service, declared));
+    const urls = services.map((service, index) => [service, itemAt(running, index).url] as const);
+    const pipeline = await load(folder, Object.fromEntries(urls));
+    const types = new Map(pipeline.plan.columns().map(({ name, type }) => [name, type]));
+    const typeOf: TypeOf = (column) => types.get(column) ?? 'text';
+    return await differencesOf(test.expect, await outcomeOf(pipeline, test, join(base, 'state'), typeOf, signal), folder, typeOf);
   } catch (failure) {
     if (signal?.aborted) throw stoppedBy(signal, 'the tests were stopped by their signal');
     if (!(failure instanceof LeadstreamError)) throw failure;
     return [{ at: 'setup', expected: 'a test that can run', received: `${failure.code}: ${failure.message}` }];
   } finally {
+    for (const { close } of running) await close();
     await rm(base, { recursive: true, force: true });
   }
+}
+
+/** Starts a service of a test with its lists. */
+async function started({ given, service }: TestShape, name: string, declared: readonly Collection[]) {
+  const isIts = (list: string) => partsOfList(list)[0] === name;
+  const rows = Object.entries(given).flatMap(([list, each]) => (isIts(list) ? [[partsOfList(list)[1], each] as const] : []));
+  const own = declared.flatMap((list) => (isIts(list.name) ? [{ ...list, name: partsOfList(list.name)[1] }] : []));
+  const source = await openRows(Object.fromEntries(rows), own);
+  return startService({ source, declared: own, accounts: [{ restApiKey: key }], faults: service?.faults ?? [] });
 }
 
 async function outcomeOf(

@@ -1,6 +1,6 @@
 import { basename, dirname, resolve } from 'node:path';
 import type { z } from 'zod';
-import type { Collection, Registry } from '../collections/index.js';
+import { listOf, partsOfList, type Collection, type Registry } from '../collections/index.js';
 import { defined, isMap, unknownName, SpecError, type Warning } from '../core/index.js';
 import { getIn } from '../options/index.js';
 import { viewName, type Together } from '../lake/index.js';
@@ -9,12 +9,12 @@ import { outputAt, sinks } from '../sinks/index.js';
 import { declaredCollection, registryOf, tiesOf } from '../source/index.js';
 import { bindChain, collide, collideAcrossRuns, planPipeline, unfilled, type Chain, type ChainShape } from './plan.js';
 import { connectionIn } from './connection.js';
-import { References, referenceSource, type ReferenceSource } from './references.js';
+import { References, referenceSource, type Environment, type ReferenceSource } from './references.js';
 import { type Definitions, definitionsWith, type LoadOptions } from './definitions.js';
-import { type Path, type SpecDocument, parseSpecDocuments } from './document.js';
+import { belowAuth, type Path, type SpecDocument, parseSpecDocuments } from './document.js';
 import { hooksOf } from './hooks.js';
 import { IssueList, type Issue, type Problem, validated } from './issues.js';
-import { pipelineOf, type RejectsPlan } from './pipeline.js';
+import { pipelineOf, type Pipeline, type RejectsPlan } from './pipeline.js';
 import { refuseUnfit } from './since.js';
 import { pipelineName, pipelineShape, type PipelineShape, type TestShape } from './spec.js';
 
@@ -35,11 +35,13 @@ async function checkDocument(document: SpecDocument, references: References, def
   const pipeline = parts.name !== undefined && pipelineName.test(parts.name) ? parts.name : 'pipeline';
   const { baseDir, env } = references.from;
   const chain = bindChain(parts, { baseDir, pipeline, definitions, isPlain: document.isPlain }, problem);
-  const own = ownCollections(resolved, problem);
-  const registry = own && registryOf(own);
+  const services = servicesIn(resolved);
+  if (services && parts.service) problem(['services'], 'service and services exclude each other; write it as one of services', true);
+  const own = ownCollections(resolved, services, problem);
+  const registry = own && (services ? registryOfAll(services, own) : registryOf(own));
   const plan = registry && (await planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry }, issues));
   if (parts.since) refuseUnfit(parts, chain, plan?.collection, problem);
-  const connection = shape && connectionIn(shape.service, env, issues);
+  const connected = shape && connectionsIn(shape, document, env, issues);
   const hooks = shape && hooksOf(shape, env, issues);
   const rejects = parts.rejects && rejectsOf(parts.rejects, chain, { baseDir, pipeline });
   const outputs = outputsOf(chain, rejects);
@@ -50,20 +52,18 @@ async function checkDocument(document: SpecDocument, references: References, def
   const tests = validated(pipelineShape().shape.tests, getIn(resolved, ['tests']), ['tests'], () => {});
   if (tests && registry) refuseUnknownRows(tests, registry, problem);
   // A warning fails a strict run, and these can be reported before anything is read.
-  if (parts.service?.strict) issues.all.push(...issues.warnings.splice(0));
+  if (specsIn(parts).some(([, service]) => service?.strict)) issues.all.push(...issues.warnings.splice(0));
   const warnings = issues.warnings.map(({ code, message, line, column }) => {
     return { code, message: `${document.file}:${line}:${column} ${message}` };
   });
-  const isRight = shape && plan && connection && rejects && hooks && issues.all.length === 0 && issues.unset.length === 0;
+  const isRight = shape && plan && connected && rejects && hooks && issues.all.length === 0 && issues.unset.length === 0;
   return {
-    ...{ document, name: parts.name, outputs, plan, tests, issues },
+    ...{ document, name: parts.name, outputs, plan, tests, issues, services },
     /** Paths of the tables that it publishes together with those of other documents. */
     together,
     /** Warnings only for `validate`: a read checks the same itself. */
     advice: own?.flatMap((each) => tiedIn(each, document)) ?? [],
-    pipeline: isRight
-      ? pipelineOf(shape, { plan, connection, rejects, hooks, warnings }, references.from, { written: document.value, resolved })
-      : undefined,
+    pipeline: isRight ? pipelineOf(shape, { plan, services: connected, rejects, hooks, warnings }, references.from, resolved) : undefined,
   };
 }
 
@@ -134,12 +134,42 @@ function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Outputs 
   ];
 }
 
-function ownCollections(document: unknown, problem: Problem): readonly Collection[] | undefined {
+function servicesIn(document: unknown): readonly string[] | undefined {
+  const services = getIn(document, ['services']);
+  return isMap(services) ? Object.keys(services) : undefined;
+}
+
+function registryOfAll(services: readonly string[], own: readonly Collection[]): Registry {
+  const standard = services.flatMap((service) => Object.values(registryOf()).map((each) => listOf(service, each)));
+  return Object.fromEntries([...standard, ...own].map((collection) => [collection.name, collection]));
+}
+
+function specsIn({ service, services }: Pick<Partial<PipelineShape>, 'service' | 'services'>) {
+  return services ? Object.entries(services) : [['', service] as const];
+}
+
+/** By name; `''` is that of `service`. */
+function connectionsIn(shape: PipelineShape, document: SpecDocument, env: Environment, issues: IssueList): Pipeline['services'] {
+  const isStrict = specsIn(shape).some(([, service]) => service?.strict);
+  const all = specsIn(shape).flatMap(([name, spec]) => {
+    const at = name === '' ? ['service'] : ['services', name];
+    const connection = connectionIn(spec && { ...spec, strict: isStrict }, env, issues, at);
+    const written = getIn(document.value, at);
+    return connection ? [[name, { connection, service: isMap(written) ? written : {} }] as const] : [];
+  });
+  return Object.fromEntries(all);
+}
+
+function ownCollections(document: unknown, services: readonly string[] | undefined, problem: Problem): readonly Collection[] | undefined {
   const declared = getIn(document, ['collections']);
   // The document's schema requires a map.
   if (typeof declared !== 'object' || declared === null) return [];
-  const checked = Object.entries(declared).map(([name, value]) => {
-    return validated(declaredCollection(name), value, ['collections', name], problem);
+  const checked = Object.entries(declared).map(([list, value]) => {
+    const [service, name] = services ? partsOfList(list) : ['', list];
+    const collection = validated(declaredCollection(name), value, ['collections', list], problem);
+    if (!services || services.includes(service)) return collection && listOf(service, collection);
+    problem(['collections', list], `'${list}' begins with the name of no service; write it like ${services[0]}.${name}`, true);
+    return undefined;
   });
   const own = checked.filter((collection) => collection !== undefined);
   return own.length === checked.length ? own : undefined;
@@ -197,6 +227,7 @@ export async function checkDocuments(
       ),
     ]);
   });
+  refuseUnused(checked);
   const together = togetherIn(checked);
   checked = checked.map((each) => (each.pipeline && each.together ? { ...each, pipeline: { ...each.pipeline, together } } : each));
   // Each pipeline reports what is wrong with inherited values.
@@ -214,11 +245,25 @@ export function collectionsIn(text: string, file: string, options: LoadOptions):
   const found = pipelines.flatMap((document) => {
     const issues = new IssueList(document, references.redact, false);
     const resolved = references.resolved({ collections: getIn(document.value, ['collections']) }, issues);
-    const own = ownCollections(resolved, issues.problem) ?? [];
+    const own = ownCollections(resolved, servicesIn(document.value), issues.problem) ?? [];
     if (issues.all.length > 0) throw specErrorOf(file, issues.all);
     return own;
   });
-  return [...new Map(found.map((collection) => [collection.name, collection])).values()];
+  const named = found.map((collection) => ({ ...collection, name: partsOfList(collection.name)[1] }));
+  return [...new Map(named.map((collection) => [collection.name, collection])).values()];
+}
+
+/** Defaults may have services that only some of the pipelines read. */
+function refuseUnused(checked: readonly Checked[]): void {
+  const lists = checked.map(({ plan, issues: { unknown } }) => {
+    if (!plan || unknown.some(([key]) => key === 'steps')) return undefined;
+    return [plan.collection.name, ...plan.steps.map(({ config }) => String(getIn(config, ['with'])))];
+  });
+  if (lists.includes(undefined)) return;
+  const used = lists.flatMap((names = []) => names.map((list) => partsOfList(list)[0]));
+  for (const { services = [], issues } of checked)
+    for (const name of services.filter((each) => !used.includes(each)))
+      issues.problem(['services', name], `nothing in this file reads a list of '${name}', like ${name}.leads; remove the service`, true);
 }
 
 function sourceOf({ env = process.env, cwd = process.cwd(), baseDir = cwd }: LoadOptions): ReferenceSource {
@@ -243,7 +288,8 @@ export function specErrorOf(file: string, issues: readonly Issue[], pipelines: r
 function overridesOf(file: string, set: Readonly<Record<string, string>>): readonly { path: Path; value: string }[] {
   return Object.entries(set).map(([key, value]) => {
     const path = key.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-    if (path[0] === 'service' && (path.length === 1 || path[1] === 'auth')) {
+    // Also a service as a whole, or all of them.
+    if ([path, [...path, 'auth'], [...path, '', 'auth']].some(belowAuth)) {
       throw new SpecError('E_SPEC_INVALID', file, [
         { message: `--set ${key}: credentials are not accepted on the command line`, line: 1, column: 1 },
       ]);

@@ -2,6 +2,7 @@ import { defined, warnProcess, wrongOption } from '../core/index.js';
 import { addressProblem } from '../options/index.js';
 import { secretKeyOf, proxyIn, type Credentials } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
+import type { Path } from './document.js';
 import type { IssueList } from './issues.js';
 import type { Environment } from './references.js';
 import type { ServiceSpec } from './spec.js';
@@ -43,12 +44,12 @@ function accountIn(env: Environment): Account | { readonly missing: string } | {
 }
 
 /** Address and account both come from the file or both from the environment, whose account is never sent to an address of the file. */
-export function connectionIn(service: ServiceSpec | undefined, env: Environment, issues: IssueList): ConnectOptions | undefined {
+export function connectionIn(service: ServiceSpec | undefined, env: Environment, issues: IssueList, at: Path): ConnectOptions | undefined {
   const isOfFile = service?.base_url !== undefined || service?.auth !== undefined;
-  const reached = isOfFile ? accountOf(service, issues) : accountFrom(env, issues);
+  const reached = isOfFile ? accountOf(service, issues, at) : accountFrom(env, issues, at.join('.'));
   if (reached === undefined) return undefined;
   const { field, problem: flaw } = secretKeyOf(reached.auth);
-  if (flaw !== undefined && isOfFile) issues.problem(['service', 'auth', field], `the key ${flaw}`);
+  if (flaw !== undefined && isOfFile) issues.problem([...at, 'auth', field], `the key ${flaw}`);
   else if (flaw !== undefined) issues.referenceProblem([], `the ${field} in the environment ${flaw}`);
   const { proxy, problem, warning } = proxyIn(reached.baseUrl, env);
   if (problem !== undefined) issues.referenceProblem([], problem);
@@ -79,15 +80,15 @@ interface Account {
   readonly auth: Credentials;
 }
 
-function accountOf({ base_url: baseUrl, auth }: ServiceSpec, { problem }: IssueList): Account | undefined {
+function accountOf({ base_url: baseUrl, auth }: ServiceSpec, { problem }: IssueList, at: Path): Account | undefined {
   if (baseUrl !== undefined && auth !== undefined) return { baseUrl, auth };
   const [given, missing] = baseUrl === undefined ? ['auth', 'base_url'] : ['base_url', 'auth'];
-  problem(['service'], `'${missing}' is missing: ${given} needs it; leave out both to use those of the environment`, true);
+  problem(at, `'${missing}' is missing: ${given} needs it; leave out both to use those of the environment`, true);
   return undefined;
 }
 
-function accountFrom(env: Environment, issues: IssueList): Account | undefined {
-  const without = 'without service.base_url and service.auth, the environment';
+function accountFrom(env: Environment, issues: IssueList, service: string): Account | undefined {
+  const without = `without ${service}.base_url and ${service}.auth, the environment`;
   const found = accountIn(env);
   if ('baseUrl' in found) return found;
   if ('missing' in found) issues.unsetProblem([], found.missing, `${without} must set ${found.missing}`);

@@ -175,7 +175,23 @@ export const hookNames = ['on_success', 'on_failure'] as const;
 
 export type HookName = (typeof hookNames)[number];
 
-export const inheritedKeys: readonly string[] = ['service', 'collections', 'rejects', 'spool', 'store', 'publish', 'expect', ...hookNames];
+export const inheritedKeys: readonly string[] = [
+  'service',
+  'services',
+  'collections',
+  'rejects',
+  'spool',
+  'store',
+  'publish',
+  'expect',
+  ...hookNames,
+];
+
+/** Returns the rest of a path that leads into the account of a service; `undefined` for others. */
+export function belowAuth([key, ...path]: Path): Path | undefined {
+  const [auth, ...rest] = key === 'services' ? path.slice(1) : key === 'service' ? path : [];
+  return auth === 'auth' ? rest : undefined;
+}
 
 function misplacedDefaults(document: Document, index: number): readonly Trouble[] {
   const { contents } = document;
@@ -198,7 +214,7 @@ function inherit(own: YAMLMap, from: YAMLMap, at: readonly string[]): void {
     const present = own.get(pair.key.value, true);
     if (present === undefined) own.items.push(pair.clone());
     else if (isNothing(present)) own.delete(pair.key.value);
-    else if (isMap(present) && isMap(pair.value) && path.join('.') !== 'service.auth') inherit(present, pair.value, path);
+    else if (isMap(present) && isMap(pair.value) && belowAuth(path)?.length !== 0) inherit(present, pair.value, path);
     else if (isScalar(present) && isMap(pair.value) && path[0] === 'collections') {
       // A field's type alone: what else its declaration says, like that it is secret, stays.
       own.set(pair.key.value, pair.value.clone());

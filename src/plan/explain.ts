@@ -3,7 +3,7 @@ import { amountOf, itemAt, type Column } from '../core/index.js';
 import { sentOf } from '../http/index.js';
 import { firstQuery } from '../source/index.js';
 import { isRemote } from '../store/index.js';
-import type { Pipeline } from './pipeline.js';
+import { connectionTo, type Pipeline } from './pipeline.js';
 import { written, writtenDuration } from './units.js';
 
 /** The plan of a pipeline, without credentials. */
@@ -66,8 +66,9 @@ function missingIn(others: readonly Column[], columns: readonly Column[]): reado
   return columns.flatMap(({ name }) => (known.has(name) ? [] : [name]));
 }
 
-function readOf(collection: Collection, { connection }: Pipeline) {
+function readOf(collection: Collection, pipeline: Pipeline) {
   const { name, key, paths } = collection;
+  const connection = connectionTo(pipeline, name);
   const { baseUrl, auth } = connection;
   const path = itemAt(paths, 0);
   const query = firstQuery(collection, connection).toString();

@@ -24,7 +24,10 @@ export const sinkDefinitions = Object.values<EntryDefinition>(sinks);
 export function schemaWith(steps: StepDefinitions): object {
   const shape = jsonSchemaOf(pipelineShape());
   const listOf = (known: readonly EntryDefinition[]) => ({ type: 'array', items: { anyOf: known.map(entrySchema) } });
-  const collections = { ...jsonSchemaOf(collectionsShape()), description: shape.properties?.collections?.description };
+  const own = jsonSchemaOf(collectionsShape());
+  // With several services, names are like eu.leads.
+  const patternProperties = Object.fromEntries(Object.entries(own.properties ?? {}).map(([name, added]) => [`\\.${name}$`, added]));
+  const collections = { ...own, patternProperties, description: shape.properties?.collections?.description };
   const pipeline = {
     ...shape,
     properties: {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LeadstreamError, secretVariables, type ConsistencyMode, type OnDuplicateKey, type Warning } from '../core/index.js';
 import type { OnError } from '../flow/index.js';
+import { partsOfList } from '../collections/index.js';
 import { getIn, kindOf } from '../options/index.js';
 import { secretKeyOf, proxySecrets } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
@@ -16,9 +17,12 @@ import type { Tolerance } from './units.js';
 /** A pipeline that passed all checks and can be run. */
 export interface Pipeline extends Readonly<Pick<PipelineShape, 'name' | 'store' | 'expect' | 'schema' | 'pages' | 'since'>> {
   readonly plan: Plan;
+  /** To the service of the list that is read. */
   readonly connection: ConnectOptions;
-  /** The value of `service` as written in the file, with references instead of values. */
+  /** What the file says of that service, as written, with references instead of values. */
   readonly service: Readonly<Record<string, unknown>>;
+  /** All services by name, if the file has `services`. */
+  readonly services: Readonly<Record<string, Pick<Pipeline, 'connection' | 'service'>>>;
   /** Secret columns of the collection to include. */
   readonly reveal: readonly string[];
   readonly onError: OnError;
@@ -55,16 +59,17 @@ export interface RejectsPlan {
 
 export function pipelineOf(
   shape: PipelineShape,
-  parts: Pick<Pipeline, 'plan' | 'connection' | 'rejects' | 'hooks' | 'warnings'>,
+  parts: Pick<Pipeline, 'plan' | 'services' | 'rejects' | 'hooks' | 'warnings'>,
   { env, baseDir }: ReferenceSource,
-  { written, resolved }: { readonly written: unknown; readonly resolved: unknown },
+  resolved: unknown,
 ): Pipeline {
-  const { plan, connection, hooks } = parts;
-  const service: unknown = getIn(written, ['service']);
+  const { plan, hooks } = parts;
+  const own = parts.services[partsOfList(plan.collection.name)[0]];
+  if (!own) throw new Error('each list has a service');
+  const deadlines = [shape.service, ...Object.values(shape.services ?? {})].flatMap((service) => service?.deadline ?? []);
   return {
-    ...parts,
+    ...{ ...parts, ...own, services: shape.services ? parts.services : {} },
     name: shape.name,
-    service: typeof service === 'object' && service !== null ? { ...service } : {},
     reveal: shape.reveal ?? [],
     onError: shape.on_error,
     onDuplicateKey: shape.on_duplicate_key,
@@ -80,13 +85,12 @@ export function pipelineOf(
       allowUnstable: shape.allow_unstable,
     },
     spoolMaxAgeMs: shape.spool === 'off' ? undefined : shape.spool.max_age,
-    deadlineMs: shape.service?.deadline,
+    deadlineMs: deadlines.length === 0 ? undefined : Math.min(...deadlines),
     hmacKey: env.LEADSTREAM_HMAC_KEY,
     baseDir,
     fingerprint: fingerprintOf(resolved, plan),
     secrets: [
-      secretKeyOf(connection.auth).value,
-      ...proxySecrets(connection.proxy),
+      ...Object.values(parts.services).flatMap(({ connection: { auth, proxy } }) => [secretKeyOf(auth).value, ...proxySecrets(proxy)]),
       ...hookSecrets(hooks),
       ...secretsOf(plan).flatMap(({ value, parts }) => [value, ...parts]),
       ...secretVariables.map((name) => env[name] ?? ''),
@@ -121,7 +125,22 @@ function fingerprintOf(resolved: unknown, plan: Plan): string {
     .digest('hex');
 }
 
-export function keyOriginOf({ service, connection: { auth } }: Pick<Pipeline, 'service' | 'connection'>): string {
+type Connected = Pick<Pipeline, 'plan' | 'connection' | 'services'>;
+
+/** Returns the connection to the service of a list. */
+export function connectionTo({ plan, connection, services }: Connected, list: string): ConnectOptions {
+  const [name] = partsOfList(list);
+  const own = name === partsOfList(plan.collection.name)[0] ? { connection } : services[name];
+  if (!own) throw new Error(`no service has the list ${list}`);
+  return own.connection;
+}
+
+export function keyOriginOf({ services, ...own }: Pick<Pipeline, 'service' | 'connection' | 'services'>): string {
+  const all = Object.entries(services).map(([name, each]) => `${originOf(each)} for ${name}`);
+  return all.length === 0 ? originOf(own) : all.join(', ');
+}
+
+function originOf({ service, connection: { auth } }: Pick<Pipeline, 'service' | 'connection'>): string {
   const { field } = secretKeyOf(auth);
   const reference = getIn(service, ['auth', field]);
   return `${field} is from ${typeof reference === 'string' ? reference : `LEADSTREAM_${field.toUpperCase()}`}`;

@@ -22,6 +22,8 @@ export function referenceWith(steps: StepDefinitions): string {
     keyTable(shape),
     '## service',
     keyTable(shape.properties?.service ?? {}),
+    '## services',
+    'Several services in one file: `services: { eu: { … }, us: { … } }`, each with the keys of `service`. Every list is then named with its service: `from: eu.leads`, `with: us.users`, `collections: { eu.leads: { add: … } }`, `max_read_shrink: { us.users: 100% }`. If any of them is `strict`, the run is; the shortest `deadline` counts.',
     '## collections',
     'Your own collections, by name, for `from` and for `with` of a join. Names consist of a-z, 0-9 and `_`.',
     keyTable(collection),

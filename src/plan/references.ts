@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { createRedactor, minSecretLength, secretVariables, type Redactor } from '../core/index.js';
 import { privacyAt } from '../http/index.js';
 import type { SinkDefinition } from '../sinks/index.js';
-import { hookNames, type Path } from './document.js';
+import { belowAuth, hookNames, type Path } from './document.js';
 import type { IssueList } from './issues.js';
 
 const reference = /\$\$\{|\$\{([^}]*)\}/g;
@@ -34,7 +34,8 @@ export class References {
       const found = this.#isSecret(path) && referenceIn(text);
       if (!found) continue;
       this.#credentials.add(`${found.kind} ${found.kind === 'file' ? resolve(from.baseDir, found.name) : found.name}`);
-      if (path[0] === 'service' && privacyAt(path.slice(2)) !== 'secret') continue;
+      const account = belowAuth(path);
+      if (account && privacyAt(account) !== 'secret') continue;
       const value = (found.kind === 'file' ? from.read(found.name) : from.env[found.name]) ?? '';
       values.push(value);
       parts.push(...(this.#optionAt(path)?.parts?.(value) ?? []));
@@ -103,7 +104,8 @@ export class References {
 
   #isSecret(path: Path): boolean {
     if (hookNames.some((name) => name === path[0]) || this.#optionAt(path)) return true;
-    return path[0] === 'service' && path[1] === 'auth' && privacyAt(path.slice(2)) !== 'plain';
+    const account = belowAuth(path);
+    return account !== undefined && privacyAt(account) !== 'plain';
   }
 
   #optionAt([list, , sink = '', ...option]: Path) {

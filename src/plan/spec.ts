@@ -99,6 +99,10 @@ export const pipelineShape = schema((z) =>
       .regex(pipelineName, 'a name consists of letters, digits, dots, dashes and underscores')
       .describe('Name of the pipeline.'),
     service: service().optional().describe('The service. Default: from the environment, LEADSTREAM_BASE_URL and so on.'),
+    services: z
+      .record(z.string().regex(/^[a-z][a-z0-9_]*$/, 'the name of a service may contain only a-z, 0-9 and _'), service())
+      .optional()
+      .describe('Several services by name, each like service, instead of it. Lists are then named like eu.leads, everywhere.'),
     collections: z.record(z.string(), z.unknown()).optional().describe('Your own collections, and further fields of others, by name.'),
     from: name().describe(`The collection that is read: ${collectionNames.join(', ')}, or one of your own.`),
     reveal: z.array(name()).optional().describe('Its secret fields to include.'),

@@ -1,13 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { z } from 'zod';
-import type { Collection } from '../collections/index.js';
-import { accountOf } from '../http/index.js';
 import { reasonOf, schema } from '../core/index.js';
 import type { Events } from '../events/index.js';
 import type { UndeclaredField } from '../lake/index.js';
 import { errnoOf, inTurn, type LoggedCommit, makePrivate, readOwn, removeTemporaries, replaceFile } from '../store/index.js';
-import { accountKey, countedName, inState, type ConnectOptions } from '../source/index.js';
+import { accountKey, countedName, inState } from '../source/index.js';
 
 const count = schema((z) => z.object({ rows: z.number().int().nonnegative(), run: z.string() }));
 
@@ -56,17 +54,14 @@ export class Counts {
   static async open(
     folder: string,
     { pipeline, run, events }: { readonly pipeline: string; readonly run: string; readonly events: Events },
-    { baseUrl, auth }: Pick<ConnectOptions, 'baseUrl' | 'auth'>,
-    collections: readonly Collection[],
+    lists: readonly Parameters<typeof countedName>[0][],
   ): Promise<Counts> {
     const key = await inState('E_SINK_PATH', `cannot store counts in ${folder}`, async () => {
       await makePrivate(folder);
       await removeTemporaries(folder, (name) => name.endsWith(ending));
       return accountKey(folder);
     });
-    const names = new Map(
-      collections.map((list) => [list.name, countedName({ baseUrl, account: accountOf(auth), collection: list }, key)]),
-    );
+    const names = new Map(lists.map((list) => [list.collection.name, countedName(list, key)]));
     const path = pathOf(folder, pipeline);
     const own = await read(path, events);
     const isKnown = [...names.values()].every((name) => own.sources[name]);

@@ -1,4 +1,4 @@
-import { columnsOf } from '../collections/index.js';
+import { columnsOf, partsOfList } from '../collections/index.js';
 import { byName, origins, outcomes, snakeCase, wordOf } from '../core/index.js';
 import type { Column, Consistency, Row, RowCounts, Violation, Warning } from '../core/index.js';
 import { countOf, emptyTally, type Page, type Tally } from '../flow/index.js';
@@ -110,7 +110,7 @@ export class Ledger {
   misdeclared(): readonly Violation[] {
     const { name: list, fields } = this.pipeline.plan.collection;
     const { present, unknown } = this.source.findings;
-    const standard = registryOf()[list]?.fields ?? {};
+    const standard = registryOf()[partsOfList(list)[1]]?.fields ?? {};
     const declared = Object.keys(fields).filter((name) => !Object.hasOwn(standard, name) && !present.has(name));
     return [...unknown.keys()].flatMap((sent): readonly Violation[] => {
       const name = snakeCase(sent);

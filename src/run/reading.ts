@@ -1,5 +1,5 @@
 import { BehaviorSubject, defer, filter, forkJoin, map, switchMap, takeUntil, tap, type Observable } from 'rxjs';
-import { columnsOf, type Collection } from '../collections/index.js';
+import { columnsOf, partsOfList, type Collection } from '../collections/index.js';
 import { GateError, newConsistency, SourceError } from '../core/index.js';
 import type { Column, LeadstreamError, OnDuplicateKey, Row, Warning } from '../core/index.js';
 import { ChainRead, countOf, deliver, emptyTally } from '../flow/index.js';
@@ -8,7 +8,7 @@ import { accountMark } from '../http/index.js';
 import { deduping } from '../steps/index.js';
 import { createClient, defaultFetchingThreads, isSequential, noSpools, readPages } from '../source/index.js';
 import type { CollectionReader, ListRange, ServiceClient, Spools } from '../source/index.js';
-import type { PlannedStep } from '../plan/index.js';
+import { connectionTo, type PlannedStep } from '../plan/index.js';
 import type { Counts } from './counts.js';
 import { openExpectations, type Expectations } from './gates.js';
 import { Ledger } from './ledger.js';
@@ -32,7 +32,8 @@ export class PipelineRead {
   spools: Spools = noSpools;
   /** The source, once it is open with its spooled pages. */
   #reader: CollectionReader<Row>;
-  readonly #client: ServiceClient;
+  /** By service. */
+  readonly #clients = new Map<string, ServiceClient>();
   readonly #read = new ChainRead({ purpose: 'writing' }, {});
   /** For each other side of a join: emits a failure if it has more rows by now. */
   readonly #sides: Observable<LeadstreamError | undefined>[] = [];
@@ -47,13 +48,13 @@ export class PipelineRead {
     /** Called with each page that leaves a step, and its name. Such a read may end early, so the list is not checked. */
     private readonly observe?: (page: Page, at: string) => void,
   ) {
-    const { plan, connection, secrets, reveal, expect, onDuplicateKey, fingerprint } = run.pipeline;
-    this.#client = createClient({ threads: defaultFetchingThreads(), ...connection, secrets }, run.events, run.limiters);
-    this.source = this.#client.reader(plan.collection, reveal);
+    const { plan, connection, reveal, expect, onDuplicateKey, fingerprint } = run.pipeline;
+    const client = this.#clientOf(plan.collection);
+    this.source = client.reader(plan.collection, reveal);
     this.#reader = this.source;
     this.ledger = new Ledger(run.pipeline, this.source, newConsistency(this.#mode, onDuplicateKey));
     const of = { fingerprint, service: connection.baseUrl, account: accountMark(connection.auth), collection: plan.collection.name };
-    const single = this.#client.reader(plan.collection, reveal);
+    const single = client.reader(plan.collection, reveal);
     const warn = ({ code, message }: Warning) => {
       if (connection.strict) throw new GateError('E_GATE_STRICT', `${code}: ${message}`);
       run.warn({ code, message });
@@ -61,7 +62,7 @@ export class PipelineRead {
     this.presence = new SourceRows({
       ...{ of, acceptDeletes: run.options.acceptDeletes ?? false },
       ...{ collection: plan.collection, consistency: this.ledger.consistency, isWhole: () => !this.partial },
-      ...{ concurrency: this.#client.concurrency, signal: run.stop.signal, find: (id) => single.find(id), warn },
+      ...{ concurrency: client.concurrency, signal: run.stop.signal, find: (id) => single.find(id), warn },
     });
     const { since } = run.pipeline;
     this.since = since && !observe ? new Since(since, run.pipeline, run) : undefined;
@@ -141,7 +142,16 @@ export class PipelineRead {
 
   async close(): Promise<void> {
     await this.spools.close();
-    await this.#client.close();
+    for (const client of this.#clients.values()) await client.close();
+  }
+
+  #clientOf({ name: list }: Collection): ServiceClient {
+    const { run } = this;
+    const [service] = partsOfList(list);
+    const options = { threads: defaultFetchingThreads(), ...connectionTo(run.pipeline, list), secrets: run.pipeline.secrets };
+    const client = this.#clients.get(service) ?? createClient(options, run.events, run.limiters);
+    this.#clients.set(service, client);
+    return client;
   }
 
   #passed(pages$: Observable<Page>, write: (page: Page) => Promise<void>): Observable<unknown> {
@@ -195,15 +205,16 @@ export class PipelineRead {
   }
 
   #lookup(at: string, collection: Collection, reveal: readonly string[]) {
-    const reader = this.#client.reader(collection, reveal);
+    const client = this.#clientOf(collection);
+    const reader = client.reader(collection, reveal);
     const counts = { requests: 0, hits: 0, misses: 0 };
     this.ledger.lookups.push({ at, collection: collection.name, counts, findings: reader.findings });
-    return { find: (id: string) => reader.find(id), concurrency: this.#client.concurrency, counts };
+    return { find: (id: string) => reader.find(id), concurrency: client.concurrency, counts };
   }
 
   #readSide(at: string, collection: Collection, reveal: readonly string[], onDuplicateKey?: OnDuplicateKey): Observable<Page> {
     const consistency = newConsistency(this.#mode, onDuplicateKey);
-    const side = this.#client.reader(collection, reveal);
+    const side = this.#clientOf(collection).reader(collection, reveal);
     const count = { at, collection: collection.name, consistency, findings: side.findings, rows: 0 };
     this.ledger.sides.push(count);
     const onPage = (page: Page) => void (count.rows += countOf(page));
@@ -237,13 +248,20 @@ export class PipelineRead {
 
   /** Whether it does not matter how many pages are requested and in memory: all are read, and their number was not chosen. */
   get #isGrouped(): boolean {
-    const { plan, connection } = this.run.pipeline;
-    return !this.observe && connection.window === undefined && !plan.steps.some(({ definition }) => definition.most);
+    const { plan } = this.run.pipeline;
+    return !this.observe && !plan.steps.some(({ definition }) => definition.most);
   }
 
   #options(collection: string) {
-    const { connection, consistency } = this.run.pipeline;
+    const { consistency } = this.run.pipeline;
+    const connection = connectionTo(this.run.pipeline, collection);
     const expectedRows = this.counts?.ofList(collection)?.rows;
-    return { ...connection, maxPasses: consistency.maxPasses, expectedRows, events: this.run.events, grouped: this.#isGrouped };
+    return {
+      ...connection,
+      maxPasses: consistency.maxPasses,
+      expectedRows,
+      events: this.run.events,
+      grouped: this.#isGrouped && connection.window === undefined,
+    };
   }
 }

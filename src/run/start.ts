@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { defaults, abortSignal, callable, check, checkUsage, filledText, boolean, judged, object } from '../options/index.js';
-import { RateLimiters } from '../http/index.js';
+import { accountOf, RateLimiters } from '../http/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, Spools } from '../source/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { createRedactor, newRunId, reasonOf, type Warning, type WarningCode, SinkError } from '../core/index.js';
@@ -8,7 +8,7 @@ import { attempt, lockOutputs, makePrivate, overlap, recoverCommits, refuseInTab
 import type { LoggedCommit, PathNames } from '../store/index.js';
 import { TableSets, type Participant } from '../lake/index.js';
 import { Counts } from './counts.js';
-import { checkPipeline, type Pipeline } from '../plan/index.js';
+import { checkPipeline, connectionTo, type Pipeline } from '../plan/index.js';
 import { StateFolder } from './state.js';
 import { stopBy } from './stop.js';
 
@@ -147,7 +147,6 @@ export class Run {
    */
   async spools(isWhole: boolean, after?: string): Promise<Spools> {
     if (!this.#spools) return noSpools;
-    const { baseUrl, auth, firstPage, maxPageBytes } = this.pipeline.connection;
     const { spoolMaxAgeMs: maxAgeMs } = this.pipeline;
     const pipeline = this.#keeper;
     const folder = this.state.folder('spool');
@@ -156,14 +155,19 @@ export class Run {
     const restart = !this.#spooling && (this.#spent || (this.options.restart ?? false));
     this.#spooling = true;
     const { runId, events } = this;
-    return new Spools({ folder, runId, baseUrl, auth, firstPage, maxAgeMs, maxPageBytes, restart, after, events, pipeline });
+    const serviceOf = (list: string) => connectionTo(this.pipeline, list);
+    return new Spools({ folder, runId, serviceOf, maxAgeMs, restart, after, events, pipeline });
   }
 
   async counts(): Promise<Counts | undefined> {
     if (!this.publishes) return undefined;
-    const { name: pipeline, connection, plan } = this.pipeline;
-    const collections = Object.values(plan.collections).filter(({ name }) => plan.reads.includes(name));
-    return Counts.open(this.state.folder('counts'), { pipeline, run: this.runId, events: this.events }, connection, collections);
+    const { name: pipeline, plan } = this.pipeline;
+    const read = Object.values(plan.collections).filter(({ name }) => plan.reads.includes(name));
+    const lists = read.map((collection) => {
+      const { baseUrl, auth } = connectionTo(this.pipeline, collection.name);
+      return { baseUrl, account: accountOf(auth), collection };
+    });
+    return Counts.open(this.state.folder('counts'), { pipeline, run: this.runId, events: this.events }, lists);
   }
 
   /** For sinks without a path: one run of a pipeline at a time, and one that writes to a place, per state folder. */

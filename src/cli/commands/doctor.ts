@@ -1,4 +1,4 @@
-import { collectionNames } from '../../collections/index.js';
+import { collectionNames, partsOfList } from '../../collections/index.js';
 import { amountOf, LeadstreamError } from '../../core/index.js';
 import type { Diagnosis } from '../../doctor/index.js';
 import type { ConnectOptions } from '../../index.js';
@@ -32,13 +32,17 @@ export const doctor = command(
     const { standaloneSink } = await import('../../index.js');
     const { watchers } = await import('../watchers.js');
     const { console, signal, stdout } = context;
-    const { connection, service, collections, plan } = await subjectOf(arguments_, context);
+    const { subjects, plan } = await subjectsOf(arguments_, context);
     const { collection: first, rateLimit: ratePerSecond, format } = arguments_;
-    const measured = [...new Set([...(first ? [first] : []), ...collections])];
-    console.log('info', `measuring ${connection.baseUrl} with at most 60 requests`);
-    const found = await diagnoseService(connection, { service, collections: measured, ratePerSecond, signal, watch: watchers(console) });
-    const text = format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : textOf(found);
-    await printTo(stdout, console.redact(text));
+    const all: Diagnosis[] = [];
+    for (const { name, connection, service, collections } of subjects) {
+      const measured = [...new Set([...(first ? [listNamed(name, first)] : []), ...collections])];
+      console.log('info', `measuring ${connection.baseUrl} with at most 60 requests`);
+      const options = { name, service, collections: measured, ratePerSecond, signal, watch: watchers(console) };
+      all.push(await diagnoseService(connection, options));
+    }
+    const json = () => `${JSON.stringify(subjects.length === 1 ? all[0] : all, undefined, 2)}\n`;
+    await printTo(stdout, console.redact(format === 'json' ? json() : all.map(textOf).join('\n')));
     for (const { place, definition, config } of plan?.sinks ?? []) {
       if (!plan || place === undefined) continue;
       // As a run does before it reads, which refuses what it cannot write.
@@ -47,28 +51,42 @@ export const doctor = command(
       const state = writer.earlier ? `run ${writer.earlier.runId} left ${amountOf(writer.earlier.rows, 'row')}` : 'no run has written it';
       console.log('info', `${place}: can be written; ${state}`);
     }
-    if (found.ready) return 0;
-    throw new LeadstreamError('E_SERVICE_UNKNOWN', missingIn(found));
+    const open = all.filter(({ ready }) => !ready);
+    if (open.length === 0) return 0;
+    throw new LeadstreamError('E_SERVICE_UNKNOWN', open.flatMap(missingIn));
   },
 );
 
-async function subjectOf(arguments_: ArgumentsOf<typeof options>, context: CommandContext) {
+async function subjectsOf(arguments_: ArgumentsOf<typeof options>, context: CommandContext) {
   const { file, only, set, plugin } = arguments_;
   if (file === undefined) {
     if (only !== undefined || set.length + plugin.length > 0)
       throw new LeadstreamError('E_USAGE', '--only, --set and --plugin need a file');
     const connection = await connectionOf('doctor without a file', context);
-    return { connection, service: environmentBlock(connection), collections: collectionNames, plan: undefined };
+    const subject = { name: undefined, connection, service: environmentBlock(connection), collections: collectionNames };
+    return { subjects: [subject], plan: undefined };
   }
-  const { connection, service, plan } = await loadOne({ ...arguments_, file }, context);
-  const own = plan.reads.flatMap((name) => plan.collections[name] ?? []).filter(({ served }) => served !== undefined);
-  return {
-    connection: { ...connection, collections: own },
-    plan,
-    service: { ...environmentBlock(connection), ...service },
-    // The pipeline's own collection first, then the others in the order of the service's documentation.
-    collections: [plan.collection.name, ...collectionNames.filter((name) => plan.reads.includes(name)), ...plan.reads],
-  };
+  const pipeline = await loadOne({ ...arguments_, file }, context);
+  const { services, plan } = pipeline;
+  const several = Object.keys(services);
+  const subjects = (several.length === 0 ? [undefined] : several).map((name) => {
+    const { connection, service } = services[name ?? ''] ?? pipeline;
+    const lists = Object.values(plan.collections).filter((list) => partsOfList(list.name)[0] === (name ?? ''));
+    const reads = plan.reads.filter((read) => lists.some((list) => list.name === read));
+    const isMeasured = (list: string) => reads.includes(list) || reads.length === 0;
+    return {
+      name,
+      connection: { ...connection, collections: lists.filter((list) => isMeasured(list.name)) },
+      service: { ...environmentBlock(connection), ...service },
+      // The pipeline's own collection first, then the others in the order of the service's documentation.
+      collections: [...reads.slice(0, 1), ...collectionNames.map((each) => listNamed(name, each)).filter(isMeasured), ...reads],
+    };
+  });
+  return { subjects, plan };
+}
+
+function listNamed(service: string | undefined, collection: string): string {
+  return service === undefined ? collection : `${service}.${collection}`;
 }
 
 function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unknown>> {

@@ -56,7 +56,7 @@ function branchOf({ at, reads, blocking, added, dropped, columns }: Explanation[
   const fresh = columns.filter(({ name }) => added.includes(name));
   const changes = [...fresh.map((column) => `+${listOf([column])}`), ...dropped.map((name) => `-${name}`)];
   return [
-    at,
+    reads?.collection.includes('.') ? `${at} ${reads.collection}` : at,
     ...(reads ? requestOf(reads) : []),
     ...(blocking ? ['takes all rows before it returns the first'] : []),
     `${amountOf(columns.length, 'column')}${changes.length === 0 ? '' : `: ${changes.join(', ')}`}`,

@@ -149,7 +149,7 @@ export function sourceOf(collection: Collection, limit: number, options: SourceO
 }
 
 /** Names of the folders of sources: `<collection>-<32 hexadecimal digits>`. */
-const sourceName = /^[a-z]\w*-[0-9a-f]{32}$/;
+const sourceName = /^[a-z][\w.]*-[0-9a-f]{32}$/;
 
 /** Returns the folder name of a source. @param key Secret to the spool folder, so that the name does not let credentials be guessed. */
 export function nameOf({ limit, firstPage, pipeline, ...list }: SpooledSource, key: Buffer): string {

@@ -9,7 +9,11 @@ import type { Events } from '../../events/index.js';
 import { sourceOf, type SourceOptions } from './folder.js';
 import { openSpool, type Spool, type SpoolOptions } from './spool.js';
 
-export interface SpoolsOptions extends Omit<SpoolOptions, 'source' | 'now'>, SourceOptions {
+type ServiceOptions = Omit<SourceOptions, 'pipeline'> & Pick<SpoolOptions, 'maxPageBytes'>;
+
+export interface SpoolsOptions extends Omit<SpoolOptions, 'source' | 'now' | 'maxPageBytes'>, Pick<SourceOptions, 'pipeline'> {
+  /** Returns how the service of a list is reached. */
+  readonly serviceOf: (list: string) => ServiceOptions;
   readonly events: Events;
 }
 
@@ -54,7 +58,9 @@ export class Spools {
   }
 
   async #open<T>(reader: CollectionReader<T>, options: SpoolsOptions): Promise<Spool> {
-    const spool = await openSpool({ ...options, source: sourceOf(reader.collection, reader.limit, options) });
+    const { baseUrl, auth, firstPage, maxPageBytes } = options.serviceOf(reader.collection.name);
+    const source = sourceOf(reader.collection, reader.limit, { baseUrl, auth, firstPage, pipeline: options.pipeline });
+    const spool = await openSpool({ ...options, maxPageBytes, source });
     try {
       await this.#check(spool, reader, options);
     } catch (failure) {

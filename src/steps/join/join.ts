@@ -1,6 +1,6 @@
 import { isObservable, pipe, map, tap, type Observable } from 'rxjs';
 import type { z } from 'zod';
-import { columnsOf, withheldOf, type Collection } from '../../collections/index.js';
+import { columnsOf, partsOfList, withheldOf, type Collection } from '../../collections/index.js';
 import {
   amountOf,
   compareShare,
@@ -138,7 +138,7 @@ const configOfFile = schema((z) => {
       .string()
       .regex(/^[a-z][a-z0-9_]*$/, 'a name may contain only a-z, 0-9 and _')
       .optional()
-      .describe("Prefix of the new fields: <as>_<field>. Default: the collection's name."),
+      .describe("Prefix of the new fields: <as>_<field>. Default: the collection's name, without its service."),
     select: z.array(name).min(1).optional().describe('Right fields to add. Default: all but secret ones.'),
     normalize: z.literal('casefold').optional().describe('Trim and fold case on both sides before comparing.'),
     pick: usually(
@@ -202,7 +202,7 @@ export const joinStep = builtInStep('join', {
       plan.problem(['with'], unknownName('collection', typeof other === 'string' ? other : '', Object.keys(plan.collections ?? {})));
       return input;
     }
-    const { as = right.name, select = right.columns.map(({ name }) => name) } = config;
+    const { as = partsOfList(right.name)[1], select = right.columns.map(({ name }) => name) } = config;
     if (right.collection) checkCollection(config, right.collection, right, plan);
     for (const [left, field] of Object.entries(on)) checkPair([left, field], input, right, plan);
     for (const field of comparedBy(pick))
@@ -222,7 +222,7 @@ export const joinStep = builtInStep('join', {
     const right = otherSide(config, runtime);
     if (right === undefined) throw new Error('names of collections are checked before');
     const { collection, key } = right;
-    const { as = right.name, select = right.columns.map(({ name }) => name), reveal = [], lookup } = config;
+    const { as = partsOfList(right.name)[1], select = right.columns.map(({ name }) => name), reveal = [], lookup } = config;
     const matching = { ...config, as, select, pick: typedPick(config.pick, right), key };
     if (collection && lookup === 'by_id' && runtime.lookup) return lookingUp(runtime.lookup(collection, reveal), matching, runtime);
     const other$ = collection ? runtime.read?.(collection, reveal, config.on_duplicate_key) : config.with;
