@@ -7,6 +7,7 @@ export { RateLimiters } from './http/index.js';
 export { RestCatalog } from './lake/index.js';
 export { prepareFetching } from './source/index.js';
 export {
+  duration,
   explainPipeline,
   extensionsOf,
   loadCollections,

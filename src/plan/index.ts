@@ -9,4 +9,4 @@ export { checkPipeline, connectionTo, keyOriginOf, type Pipeline, type RejectsPl
 export { type Plan, type PlannedSink, type PlannedStep } from './plan.js';
 export { referenceSource, type Environment } from './references.js';
 export { bookName, type TestShape } from './spec.js';
-export { exceeds, percent, written } from './units.js';
+export { duration, exceeds, percent, written } from './units.js';

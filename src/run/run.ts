@@ -51,8 +51,9 @@ async function untilPublished(run: Run): Promise<RunReport> {
   pipeline.warnings.forEach(run.warn);
   if (pipeline.connection.threads !== 0) prepareFetching();
   for (;;) {
-    const claim = await run.claim();
+    let claim: Claim | undefined;
     try {
+      claim = await run.claim();
       let ended: Ended = { again: {} };
       while ('again' in ended) {
         const place = { runId, stores: run.stores, scratch: run.state.folder('scratch') };
@@ -62,9 +63,10 @@ async function untilPublished(run: Run): Promise<RunReport> {
       if ('report' in ended) return ended.report;
       // Those pages are gone, so this happens once, unless others spool and fail meanwhile.
     } catch (failure) {
-      throw limitReached(failure) ?? failure;
+      await claim?.lock.release();
+      if (!(await run.waits(failure, claim !== undefined))) throw limitReached(failure) ?? failure;
     } finally {
-      await claim.lock.release();
+      await claim?.lock.release();
     }
   }
 }

@@ -1,16 +1,17 @@
 import { join } from 'node:path';
-import { defaults, abortSignal, callable, check, checkUsage, filledText, boolean, judged, object } from '../options/index.js';
+import { setTimeout as wait } from 'node:timers/promises';
+import { defaults, abortSignal, callable, check, checkUsage, filledText, boolean, judged, number, object } from '../options/index.js';
 import { accountOf, RateLimiters } from '../http/index.js';
 import { sourceOf, spooledSince, sweepSpools, noSpools, Spools } from '../source/index.js';
 import { Events, watchersProblem, type Watchers } from '../events/index.js';
 import { createRedactor, newRunId, reasonOf, type Warning, type WarningCode, SinkError } from '../core/index.js';
-import { attempt, lockOutputs, makePrivate, overlap, recoverCommits, refuseInTable, sha256Text, Stores } from '../store/index.js';
+import { attempt, isLocked, lockOutputs, makePrivate, overlap, recoverCommits, refuseInTable, sha256Text, Stores } from '../store/index.js';
 import type { LoggedCommit, PathNames } from '../store/index.js';
 import { TableSets, type Participant } from '../lake/index.js';
 import { Counts } from './counts.js';
 import { checkPipeline, connectionTo, type Pipeline } from '../plan/index.js';
 import { StateFolder } from './state.js';
-import { stopBy } from './stop.js';
+import { refuseStopped, stopBy } from './stop.js';
 
 /** The options of a run. */
 export interface RunOptions {
@@ -28,6 +29,8 @@ export interface RunOptions {
   readonly allowPartial?: boolean;
   /** Whether merges may delete or change more rows than allowed, once, also because the pipeline changed. Default `false`. */
   readonly acceptDeletes?: boolean;
+  /** How long to wait while other runs hold outputs or spools, in milliseconds. Default 0. */
+  readonly waitMs?: number;
   /** Start time of the run, for paths, ids and expressions. Default: now. */
   readonly now?: Date;
   /** Rate limiters shared by runs, one per service: a run continues where the last one left off. Default: its own. */
@@ -43,6 +46,7 @@ const optionsCheck = object({
   ...{ signal: abortSignal, stateDir: filledText, watch: judged(watchersProblem) },
   ...{ restart: boolean, allowShrink: boolean, allowPartial: boolean, acceptDeletes: boolean },
   stdout: object({ write: callable }, ['write'], 'open'),
+  waitMs: number({ min: 0 }),
   now: check('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
   limiters: check('RateLimiters', (value) => value instanceof RateLimiters),
   sets: check('TableSets', (value) => value instanceof TableSets),
@@ -54,6 +58,7 @@ export type Claim = Awaited<ReturnType<Run['claim']>>;
 /** A run that has started: what is determined before anything is touched. */
 export class Run {
   readonly startedAt: string;
+  readonly #beganMs = performance.now();
   readonly runId: string;
   readonly state: StateFolder;
   readonly stop: ReturnType<typeof stopBy>;
@@ -91,6 +96,17 @@ export class Run {
     this.events = new Events(this.runId, createRedactor(pipeline.secrets), [collect, ...[options.watch ?? []].flat()]);
     this.publishes = pipeline.plan.sinks.some(({ definition }) => !definition.prints);
     this.#spools = this.publishes && pipeline.plan.stoppedBy === undefined;
+  }
+
+  /** Waits a moment if something was locked. @returns `false` if no time is left, or rows may have been printed since the run `began`. */
+  async waits(failure: unknown, began: boolean): Promise<boolean> {
+    const { signal } = this.stop;
+    const leftMs = (this.options.waitMs ?? 0) - (performance.now() - this.#beganMs);
+    const printed = began && this.pipeline.plan.sinks.some(({ definition }) => definition.prints);
+    if (leftMs <= 0 || signal.aborted || printed || !isLocked(failure)) return false;
+    // Runs that wait for one another should not try at the same time.
+    await wait(Math.min(leftMs, 500 + 1_000 * Math.random()), undefined, { signal }).catch(() => refuseStopped(signal));
+    return true;
   }
 
   readonly warn = (warning: Warning): void => void this.events.warn(warning);

@@ -17,6 +17,7 @@ const options = (yargs: Parser) =>
     .option('allow-shrink', { ...toggle, describe: 'Publish once even if lists or outputs shrank more than allowed' })
     .option('allow-partial', { ...toggle, describe: 'Replace existing outputs even if a limit stops the read' })
     .option('accept-deletes', { ...toggle, describe: 'Publish once even if a merge deletes or changes more rows than allowed' })
+    .option('wait', { type: 'string', describe: 'How long to wait while other runs hold outputs or spooled pages, like 10m' })
     .option('recover', { ...toggle, describe: 'Only complete the commits of killed runs, from the redo log' })
     .check(({ files, recover }) => (files.length === 0) === recover || 'name a pipeline file, or --recover without one')
     .example('$0 run pipelines/leads-enriched.yaml', 'credentials come from the environment')
@@ -58,10 +59,12 @@ async function runFiles(arguments_: Arguments, context: CommandContext): Promise
 }
 
 async function runLoaded(arguments_: Arguments, context: CommandContext, metrics: Metrics | undefined): Promise<number> {
-  const { loadPipelines, prepareFetching, writesOver } = await import('../../index.js');
+  const { duration, loadPipelines, prepareFetching, writesOver } = await import('../../index.js');
   prepareFetching();
   const { ReportFiles } = await import('../report.js');
   const { runSeries } = await import('../series.js');
+  const { success, data: waitMs } = duration().safeParse(arguments_.wait ?? '0s');
+  if (!success) throw new LeadstreamError('E_USAGE', '--wait takes a duration, like 10m');
   const { files: words, report: reportFiles, only, stateDir, restart, allowShrink, allowPartial, acceptDeletes } = arguments_;
   const { cwd, envFile } = context;
   const isWanted = (name: string) => only.length === 0 || only.includes(name);
@@ -96,7 +99,12 @@ async function runLoaded(arguments_: Arguments, context: CommandContext, metrics
   refuseClashes(wanted, writesOver);
   metrics?.expect(pipelines.map(({ name }) => name));
   const report = await ReportFiles.open(reportFiles, context, new Stores(pipelines[0]?.store, context.signal));
-  return runSeries(pipelines, context, { stateDir, restart, allowShrink, allowPartial, acceptDeletes }, { broken, metrics, report });
+  return runSeries(
+    pipelines,
+    context,
+    { stateDir, restart, allowShrink, allowPartial, acceptDeletes, waitMs },
+    { broken, metrics, report },
+  );
 }
 
 /** Those of one file were compared when it was loaded. */
