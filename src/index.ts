@@ -10,6 +10,7 @@ export {
   duration,
   explainPipeline,
   extensionsOf,
+  listsOf,
   loadCollections,
   pipelineReference,
   pipelineSchema,

@@ -20,10 +20,12 @@ interface SeriesSurroundings {
   readonly broken: readonly BrokenFile[];
   readonly metrics?: Metrics | undefined;
   readonly report?: ReportFiles;
+  /** How many run at a time. Default 1. */
+  readonly parallel?: number;
 }
 
 /**
- * Runs pipelines one after another. A failure stops the others only if they would meet it too (a signal, refused credentials, wrong usage),
+ * Runs pipelines one after another, or some at a time, and those that read the same list never together. A failure stops the others only if they would meet it too (a signal, refused credentials, wrong usage),
  * and then determines the exit code; otherwise the first failure does.
  */
 export async function runSeries(
@@ -32,28 +34,47 @@ export async function runSeries(
   options: RunFlags = {},
   around: SeriesSurroundings = { broken: [] },
 ): Promise<number> {
-  const { RateLimiters, TableSets } = await import('../index.js');
+  const { listsOf, RateLimiters, TableSets } = await import('../index.js');
   const sets = new TableSets(pipelines);
   // A file's requests count towards the rate limits of the next.
   const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters(), sets }, around);
   await series.begin();
-  const running: Promise<void>[] = [];
-  for (const pipeline of pipelines) {
-    // A pipeline that waits for others' tables lets them run.
-    const held = new Promise<void>((resolve) => (sets.held = resolve));
-    running.push(series.run(pipeline));
-    await Promise.race([held, running.at(-1)]);
+  const { parallel = 1 } = around;
+  const [left, ends] = [[...pipelines], [] as Promise<void>[]];
+  const running = new Map<string, readonly string[]>();
+  let changed = () => {};
+  const leave = (name = '') => {
+    running.delete(name);
+    changed();
+  };
+  // A pipeline that waits for others' tables lets them run.
+  sets.heldRun = (run) => leave(series.runs.get(run));
+  while (left.length > 0) {
+    const busy = [...running.values()].flat();
+    const next = running.size < parallel ? left.findIndex((each) => listsOf(each).every((list) => !busy.includes(list))) : -1;
+    const [pipeline] = next < 0 ? [] : left.splice(next, 1);
+    if (pipeline) {
+      running.set(pipeline.name, listsOf(pipeline));
+      ends.push(series.run(pipeline).finally(() => leave(pipeline.name)));
+    } else await new Promise<void>((resolve) => (changed = resolve));
   }
   sets.fail();
-  await Promise.all(running);
+  await Promise.all(ends);
   return series.end();
 }
+
+const nothing = () => Promise.resolve(undefined);
 
 class Series {
   /** Files that were not loaded, then the pipelines. */
   #documents: readonly PipelineDocument[] = [];
   #failure: ReturnType<typeof descriptionOf> | undefined;
   #stopped = false;
+  /** Names of pipelines by the ids of their runs. */
+  readonly runs = new Map<string, string>();
+  readonly #statuses = new Set<Status>();
+  /** How runs ended whose summaries wait for those of earlier files. */
+  readonly #ended = new Map<string, () => Promise<PipelineDocument | undefined>>();
   /** Settles when the report has all ends so far. */
   #noted = Promise.resolve();
 
@@ -72,25 +93,41 @@ class Series {
   }
 
   async run(pipeline: Pipeline): Promise<void> {
-    if (this.#stopped) return;
     const observed = new RunObserver();
-    const document = await this.#observedRun(pipeline, observed).then(
-      (report) => this.#published(pipeline, report, observed),
-      (failure: unknown) => this.#unpublished(pipeline, failure, observed),
-    );
-    this.#noted = this.#noted.then(async () => {
-      this.#documents = this.#documents.map((each) => (each.pipeline === pipeline.name ? document : each));
-      await this.around.metrics?.ended(pipeline.name, document);
-      if (this.#isLeft) await this.#write();
-    });
+    const ended = this.#stopped
+      ? nothing
+      : await this.#observedRun(pipeline, observed).then(
+          (report) => () => this.#published(pipeline, report, observed),
+          (failure: unknown) => {
+            this.#stopped ||= this.#stops(failure);
+            return () => this.#unpublished(pipeline, failure, observed);
+          },
+        );
+    this.#ended.set(pipeline.name, ended);
+    this.#noted = this.#noted.then(() => this.#note(pipeline));
     await this.#noted;
+  }
+
+  /** Prints what is ready: of runs at the same time in the order of the files. */
+  async #note({ name }: Pipeline): Promise<void> {
+    const names = (this.around.parallel ?? 1) === 1 ? [name] : this.pipelines.map((each) => each.name);
+    for (const each of names) {
+      const end = this.#ended.get(each);
+      if (!end) return;
+      this.#ended.set(each, nothing);
+      const document = await end();
+      if (!document) continue;
+      this.#documents = this.#documents.map((known) => (known.pipeline === each ? document : known));
+      await this.around.metrics?.ended(each, document);
+      if (this.#isLeft) await this.#write();
+    }
   }
 
   async #observedRun(pipeline: Pipeline, observed: RunObserver): Promise<RunReport> {
     const { console, signal, stdout, stderr } = this.context;
     const { runPipeline } = await import('../index.js');
     console.hide(pipeline.secrets);
-    const status = new Status(pipeline, observed, { console, stderr, stdout });
+    const status = new Status(pipeline, observed, { console, stderr, stdout, all: this.#statuses });
     const end = () => status.end();
     signal.addEventListener('abort', end, { once: true });
     // Messages appear above the status line, which the next frame draws again.
@@ -99,7 +136,11 @@ class Series {
       log: (...message) => (status.clear(), console.log(...message)),
       event: (...message) => (status.clear(), console.event(...message)),
     };
-    const begun: Watcher = { run: { start: ({ pipeline: name, run }) => above.event('run.started', { pipeline: name, run }) } };
+    const onStart = ({ pipeline: name, run }: { readonly pipeline: string; readonly run: string }) => {
+      this.runs.set(run, name);
+      above.event('run.started', { pipeline: name, run });
+    };
+    const begun: Watcher = { run: { start: onStart } };
     const watch = [begun, ...watchers(above, { retries: !status.isLive }), observed.watcher];
     return runPipeline(pipeline, { ...this.options, signal, stdout, watch }).finally(() => {
       end();
@@ -159,14 +200,18 @@ class Series {
   }
 
   #failed(thrown: unknown, pipeline?: string) {
-    const { console, signal } = this.context;
+    const { console } = this.context;
     reportFailure(console, thrown, this.#isOne ? undefined : pipeline);
     const described = descriptionOf(thrown);
     const { code, message, help, exit } = described;
-    // All other pipelines would meet these.
-    this.#stopped = pipeline !== undefined && (signal.aborted || ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'].includes(code));
-    if (this.#stopped || !this.#failure || this.#failure.code === 'E_RUN_TOGETHER') this.#failure = described;
+    const stops = pipeline !== undefined && this.#stops(thrown);
+    if (stops || !this.#failure || this.#failure.code === 'E_RUN_TOGETHER') this.#failure = described;
     return { status: 'failed', exit, error: { code, message: console.redact(message), help } } as const;
+  }
+
+  /** All other pipelines would meet these. */
+  #stops(thrown: unknown): boolean {
+    return this.context.signal.aborted || ['E_RUN_ABORTED', 'E_SOURCE_AUTH', 'E_USAGE'].includes(descriptionOf(thrown).code);
   }
 
   get #isOne(): boolean {

@@ -86,6 +86,8 @@ interface StatusPlace {
   readonly console: Pick<CliConsole, 'level' | 'format' | 'event'>;
   readonly stderr: OutputStream;
   readonly stdout: Pick<OutputStream, 'isTTY'>;
+  /** Those of all current runs, which share the line. Default: only this one. */
+  readonly all?: Set<Status>;
 }
 
 /** What a run does, as a changing line on a terminal, elsewhere as a message every half minute. */
@@ -94,16 +96,29 @@ export class Status {
   readonly isLive: boolean;
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #stderr: OutputStream;
+  readonly #all: Set<Status>;
+  readonly #text: () => string;
   #line = '';
 
-  constructor({ name, plan }: Pick<Pipeline, 'name' | 'plan'>, observed: RunObserver, { console, stderr, stdout }: StatusPlace) {
+  constructor(
+    { name, plan }: Pick<Pipeline, 'name' | 'plan'>,
+    observed: RunObserver,
+    { console, stderr, stdout, all = new Set() }: StatusPlace,
+  ) {
     // Rows printed on the same terminal show the progress.
     const isPrinted = stdout.isTTY === true && plan.sinks.some(({ definition }) => definition.prints);
     const isWanted = !isPrinted && (console.level === 'info' || console.level === 'debug');
     this.isLive = isWanted && stderr.isTTY === true && console.format === 'text';
     this.#stderr = stderr;
     // Some terminals go to the next line after the last column.
-    const draw = () => this.#show(printable(`${name}: ${statusLine(observed)}`).slice(0, (stderr.columns ?? 80) - 1));
+    this.#all = all.add(this);
+    this.#text = () => `${name}: ${statusLine(observed)}`;
+    const draw = () => {
+      const [first] = all;
+      const texts = [...all].map((status) => (status.isLive ? status.#text() : ''));
+      // Rows of another run may be printed there.
+      if (first === this && !texts.includes('')) this.#show(printable(texts.join('; ')).slice(0, (stderr.columns ?? 80) - 1));
+    };
     const report = () => {
       const { stage: doing, rows, expected } = observed.current;
       const { bytes, retries } = observed.requests;
@@ -116,12 +131,13 @@ export class Status {
 
   /** Clears the line for a message; the next frame draws it again. */
   clear(): void {
-    this.#show('');
+    for (const status of this.#all) status.#show('');
   }
 
   end(): void {
     clearInterval(this.#timer);
     this.#show('');
+    this.#all.delete(this);
   }
 
   /** Overwrites the last line in one write, without flicker. The cursor stays visible: a killed process could not show it again. */

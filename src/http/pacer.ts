@@ -10,6 +10,8 @@ export class RateLimiter {
   #nextStart = 0;
   #pausedUntil = 0;
   #timer: Subscription | undefined;
+  /** Of all these clients. */
+  readonly throttle = new Throttle();
 
   /** @param scheduler Clock and timer. Default: a clock that never goes back. */
   constructor(private readonly scheduler?: SchedulerLike) {}
@@ -66,8 +68,63 @@ export class RateLimiter {
   }
 }
 
+/** Answers in a row that restore a place. */
+const answersPerPlace = 20;
+
+/** Limits how many requests run at once: fewer while the service pushes back. Clients with different limits take turns. */
+class Throttle {
+  #places = Infinity;
+  #running = 0;
+  #answers = 0;
+  readonly #waiting = new Map<() => void, number>();
+
+  /** Waits until fewer than `most` requests run, in the order of the calls; the end of the request makes room for the next. */
+  throttled<T>(most: number, request$: Observable<T>): Observable<T> {
+    return new Observable<T>((subscriber) => {
+      const start = () => {
+        this.#running += 1;
+        subscriber.add(request$.subscribe(subscriber));
+      };
+      this.#waiting.set(start, most);
+      this.#admit();
+      return () => {
+        const isWaiting = this.#waiting.delete(start);
+        if (!isWaiting) this.#running -= 1;
+        this.#admit();
+      };
+    });
+  }
+
+  isOpen(most: number): boolean {
+    return this.#places >= most;
+  }
+
+  /** Halves the places, because the service asked for less. */
+  pushback(most: number): void {
+    this.#places = Math.max(1, Math.floor(Math.min(this.#places, most) / 2));
+    this.#answers = 0;
+  }
+
+  /** Counts an answer; enough of them in a row add a place. */
+  ease(): void {
+    this.#answers += 1;
+    if (this.#answers < answersPerPlace || this.#places === Infinity) return;
+    this.#answers = 0;
+    this.#places += 1;
+    this.#admit();
+  }
+
+  #admit(): void {
+    for (const [start, most] of this.#waiting) {
+      if (this.#running >= Math.min(this.#places, most)) return;
+      this.#waiting.delete(start);
+      start();
+    }
+  }
+}
+
 /**
- * The rate limiters of services, by their addresses, for runs that share them.
+ * The rate limiters of services, by their addresses, for runs that share them, with the number of their requests at once.
  *
  * @example
  * const limiters = new RateLimiters(); // what asks the same service waits for the same turns

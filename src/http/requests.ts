@@ -22,8 +22,8 @@ export type RequestDescription = Omit<RequestBegun, 'attempt'>;
 
 /** Returns functions for the requests to one service, which share pace, throttle and retries. */
 export function createRequests<A extends HttpAnswer>(transport: Transport<A>, options: RequestOptions) {
-  const { events, limiter = new RateLimiter() } = options;
-  const throttle = createThrottle(options.concurrency);
+  const { concurrency, events, limiter = new RateLimiter() } = options;
+  const { throttle } = limiter;
 
   /**
    * Makes one read with its retries. An attempt includes the decoding, so an answer that cannot be decoded is requested again. What a
@@ -43,7 +43,7 @@ export function createRequests<A extends HttpAnswer>(transport: Transport<A>, op
         }),
         catchError((error: unknown) => {
           if (error instanceof SourceError && error.status !== undefined) done = { ...done, status: error.status };
-          if (asksForLess(error)) throttle.pushback();
+          if (asksForLess(error)) throttle.pushback(concurrency);
           return throwError(() => discreet(error, events.redact));
         }),
       );
@@ -62,14 +62,18 @@ export function createRequests<A extends HttpAnswer>(transport: Transport<A>, op
       // What was received waits for nothing: the time that the service asks for has begun.
       if (number === 1 && first$) return decoded(first$, number);
       const turn$ = limiter.turn$(1000 / options.ratePerSecond);
-      return turn$.pipe(switchMap(() => throttle.throttled(decoded(transport.get(target), number))));
+      return turn$.pipe(switchMap(() => throttle.throttled(concurrency, decoded(transport.get(target), number))));
     });
   };
 
   /** Makes requests in one turn; none if they have to wait, the service has asked for fewer, or somebody follows the beginning of each. */
   const whenFree = <T>(outcomes$: Observable<readonly T[]>) => {
-    const areFree = () => options.ratePerSecond === Infinity && throttle.isOpen() && limiter.isFree() && !events.follows('request');
-    return throttle.throttled(defer(() => (areFree() ? outcomes$ : of([]))));
+    const areFree = () =>
+      options.ratePerSecond === Infinity && throttle.isOpen(concurrency) && limiter.isFree() && !events.follows('request');
+    return throttle.throttled(
+      concurrency,
+      defer(() => (areFree() ? outcomes$ : of([]))),
+    );
   };
 
   return { read, whenFree };
@@ -123,57 +127,6 @@ export function retryAttempts(
         }),
       );
     });
-}
-
-/** Answers in a row that restore a place. */
-const answersPerPlace = 20;
-
-/** Limits how many requests run at once: fewer while the service pushes back. */
-function createThrottle(most: number) {
-  let places = most;
-  let running = 0;
-  let answers = 0;
-  const waiting = new Set<() => void>();
-
-  function admit(): void {
-    for (const start of waiting) {
-      if (running >= places) return;
-      waiting.delete(start);
-      start();
-    }
-  }
-
-  return {
-    /** Waits for a free place, which the end of the request frees. */
-    throttled: <T>(request$: Observable<T>) =>
-      new Observable<T>((subscriber) => {
-        const start = () => {
-          running += 1;
-          subscriber.add(request$.subscribe(subscriber));
-        };
-        waiting.add(start);
-        admit();
-        return () => {
-          if (waiting.delete(start)) return;
-          running -= 1;
-          admit();
-        };
-      }),
-    isOpen: () => places === most,
-    /** Halves the places, because the service asked for less. */
-    pushback: () => {
-      places = Math.max(1, Math.floor(places / 2));
-      answers = 0;
-    },
-    /** Counts an answer; enough of them in a row add a place. */
-    ease: () => {
-      answers += 1;
-      if (answers < answersPerPlace || places >= most) return;
-      answers = 0;
-      places += 1;
-      admit();
-    },
-  };
 }
 
 /** A request to a server other than the service; `attempts` may repeat a POST only if the server does not mind. */

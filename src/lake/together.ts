@@ -35,10 +35,10 @@ export class CommitBarrier {
   #settle: (end: Promise<PointerState>) => void = () => undefined;
   #phase: 'open' | 'committing' | 'failed' = 'open';
 
-  /** @param held Called when a run waits for others. */
+  /** @param held Called when a run waits for others, with its id. */
   constructor(
     readonly pointer: Pointer,
-    private readonly held: () => void = () => undefined,
+    private readonly held: (run: string) => void = () => undefined,
   ) {
     this.#end = new Promise((resolve) => (this.#settle = resolve));
     this.#end.catch(() => undefined);
@@ -69,7 +69,7 @@ export class CommitBarrier {
       this.#phase = 'committing';
       this.#settle(this.#commit());
     }
-    if (this.#phase === 'open') this.held();
+    if (this.#phase === 'open') this.held(run);
     try {
       return await this.#end;
     } catch (failure) {
@@ -177,6 +177,8 @@ export class TableSets {
   readonly #barriers = new Map<string, { readonly barrier: CommitBarrier; readonly come: Set<string> }>();
   /** Called when a run waits for others. */
   held: () => void = () => undefined;
+  /** @internal The same, with the id of the run. */
+  heldRun: (run: string) => void = () => this.held();
 
   constructor(pipelines: readonly { readonly name: string; readonly together: Together | undefined }[]) {
     const missing = pipelines.find(({ together }) => together?.pipelines.some((name) => pipelines.every((each) => each.name !== name)));
@@ -192,7 +194,7 @@ export class TableSets {
       newest.come.add(pipeline);
       return newest.barrier;
     }
-    const barrier = new CommitBarrier(new Pointer(stores.at(folder, 0o644), tables), () => this.held());
+    const barrier = new CommitBarrier(new Pointer(stores.at(folder, 0o644), tables), (run) => this.heldRun(run));
     this.#barriers.set(set, { barrier, come: new Set([pipeline]) });
     return barrier;
   }

@@ -135,6 +135,15 @@ export function connectionTo({ plan, connection, services }: Connected, list: st
   return own.connection;
 }
 
+/** Returns what tells apart the lists that a pipeline reads, whatever files call them. */
+export function listsOf(pipeline: Pipeline): readonly string[] {
+  const { reads, collections } = pipeline.plan;
+  return reads.map((list) => {
+    const { origin, pathname } = new URL(connectionTo(pipeline, list).baseUrl);
+    return `${origin}${pathname.replace(/\/+$/, '')} ${collections[list]?.paths[0]}`;
+  });
+}
+
 export function keyOriginOf({ services, ...own }: Pick<Pipeline, 'service' | 'connection' | 'services'>): string {
   const all = Object.entries(services).map(([name, each]) => `${originOf(each)} for ${name}`);
   return all.length === 0 ? originOf(own) : all.join(', ');

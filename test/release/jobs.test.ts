@@ -95,11 +95,12 @@ async function expectationsOf(name: string): Promise<readonly { output: string; 
 async function jobIn(cwd: string, name: string, env: Readonly<Record<string, string>> = {}) {
   const lists: Lists = {};
   const from = await service(changing(lists));
+  const other = await service(changing(lists));
   const own = join(folder, `${name}.yaml`);
   const file = resolve(existsSync(own) ? own : join('examples', `${name}.yaml`));
   return async (night: keyof typeof nights = '') => {
     Object.assign(lists, nights[night]);
-    const { code, stderr } = await cli(['run', file], { cwd, env: { ...from.env, ...env } });
+    const { code, stderr } = await cli(['run', file, '--parallel', '3'], { cwd, env: { ...from.env, OTHER_URL: other.url, ...env } });
     expect({ code, stderr }).toMatchObject({ code: 0 });
   };
 }

@@ -18,8 +18,14 @@ const options = (yargs: Parser) =>
     .option('allow-partial', { ...toggle, describe: 'Replace existing outputs even if a limit stops the read' })
     .option('accept-deletes', { ...toggle, describe: 'Publish once even if a merge deletes or changes more rows than allowed' })
     .option('wait', { type: 'string', describe: 'How long to wait while other runs hold outputs or spooled pages, like 10m' })
+    .option('parallel', {
+      type: 'number',
+      default: 1,
+      describe: 'How many pipelines run at a time; those that read the same list never do',
+    })
     .option('recover', { ...toggle, describe: 'Only complete the commits of killed runs, from the redo log' })
     .check(({ files, recover }) => (files.length === 0) === recover || 'name a pipeline file, or --recover without one')
+    .check(({ parallel }) => (Number.isInteger(parallel) && parallel >= 1) || '--parallel takes a whole number, at least 1')
     .example('$0 run pipelines/leads-enriched.yaml', 'credentials come from the environment')
     .example('$0 run pipelines/*.yaml --report report.json', 'one after another; a failure does not stop the others')
     .example('$0 run nightly.yaml --only nightly-users', 'one pipeline of several');
@@ -99,12 +105,8 @@ async function runLoaded(arguments_: Arguments, context: CommandContext, metrics
   refuseClashes(wanted, writesOver);
   metrics?.expect(pipelines.map(({ name }) => name));
   const report = await ReportFiles.open(reportFiles, context, new Stores(pipelines[0]?.store, context.signal));
-  return runSeries(
-    pipelines,
-    context,
-    { stateDir, restart, allowShrink, allowPartial, acceptDeletes, waitMs },
-    { broken, metrics, report },
-  );
+  const flags = { stateDir, restart, allowShrink, allowPartial, acceptDeletes, waitMs };
+  return runSeries(pipelines, context, flags, { broken, metrics, report, parallel: arguments_.parallel });
 }
 
 /** Those of one file were compared when it was loaded. */
