@@ -1,4 +1,4 @@
-import { Observable, catchError, defer, fromEvent, lastValueFrom, map, of, retry, switchMap, takeUntil } from 'rxjs';
+import { type Observable, catchError, defer, fromEvent, lastValueFrom, map, of, retry, switchMap, takeUntil } from 'rxjs';
 import { throwError, throwIfEmpty, timer } from 'rxjs';
 import { SourceError, soonAfter, stoppedBy, type Redactor } from '../core/index.js';
 import { eventError, type Events, type RequestBegun, type RequestDone } from '../events/index.js';
