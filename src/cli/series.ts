@@ -25,8 +25,8 @@ interface SeriesSurroundings {
 }
 
 /**
- * Runs pipelines one after another, or some at a time, and those that read the same list never together. A failure stops the others only if they would meet it too (a signal, refused credentials, wrong usage),
- * and then determines the exit code; otherwise the first failure does.
+ * Runs pipelines one after another, or some at a time, but those that read the same list never together. A failure stops the others only
+ * if they would meet it too (a signal, refused credentials, wrong usage), and then determines the exit code; otherwise the first does.
  */
 export async function runSeries(
   pipelines: readonly Pipeline[],
@@ -40,22 +40,23 @@ export async function runSeries(
   const series = new Series(pipelines, context, { ...options, limiters: new RateLimiters(), sets }, around);
   await series.begin();
   const { parallel = 1 } = around;
-  const [left, ends] = [[...pipelines], [] as Promise<void>[]];
-  const running = new Map<string, readonly string[]>();
+  const left = new Set(pipelines);
+  const running = new Set<Pipeline>();
+  const ends: Promise<void>[] = [];
   let changed = () => {};
-  const leave = (name = '') => {
-    running.delete(name);
+  const leave = (pipeline: Pipeline | undefined) => {
+    if (pipeline) running.delete(pipeline);
     changed();
   };
   // A pipeline that waits for others' tables lets them run.
   sets.heldRun = (run) => leave(series.runs.get(run));
-  while (left.length > 0) {
-    const busy = [...running.values()].flat();
-    const next = running.size < parallel ? left.findIndex((each) => listsOf(each).every((list) => !busy.includes(list))) : -1;
-    const [pipeline] = next < 0 ? [] : left.splice(next, 1);
-    if (pipeline) {
-      running.set(pipeline.name, listsOf(pipeline));
-      ends.push(series.run(pipeline).finally(() => leave(pipeline.name)));
+  while (left.size + running.size > 0) {
+    const busy = [...running].flatMap(listsOf);
+    const next = [...left].find((each) => running.size < parallel && !listsOf(each).some((list) => busy.includes(list)));
+    if (next) {
+      left.delete(next);
+      running.add(next);
+      ends.push(series.run(next).finally(() => leave(next)));
     } else await new Promise<void>((resolve) => (changed = resolve));
   }
   sets.fail();
@@ -70,8 +71,8 @@ class Series {
   #documents: readonly PipelineDocument[] = [];
   #failure: ReturnType<typeof descriptionOf> | undefined;
   #stopped = false;
-  /** Names of pipelines by the ids of their runs. */
-  readonly runs = new Map<string, string>();
+  /** By the ids of their runs. */
+  readonly runs = new Map<string, Pipeline>();
   readonly #statuses = new Set<Status>();
   /** How runs ended whose summaries wait for those of earlier files. */
   readonly #ended = new Map<string, () => Promise<PipelineDocument | undefined>>();
@@ -136,11 +137,9 @@ class Series {
       log: (...message) => (status.clear(), console.log(...message)),
       event: (...message) => (status.clear(), console.event(...message)),
     };
-    const onStart = ({ pipeline: name, run }: { readonly pipeline: string; readonly run: string }) => {
-      this.runs.set(run, name);
-      above.event('run.started', { pipeline: name, run });
+    const begun: Watcher = {
+      run: { start: ({ pipeline: name, run }) => (this.runs.set(run, pipeline), above.event('run.started', { pipeline: name, run })) },
     };
-    const begun: Watcher = { run: { start: onStart } };
     const watch = [begun, ...watchers(above, { retries: !status.isLive }), observed.watcher];
     return runPipeline(pipeline, { ...this.options, signal, stdout, watch }).finally(() => {
       end();
