@@ -6,25 +6,8 @@ export { catalogue } from './core/index.js';
 export { RateLimiters } from './http/index.js';
 export { RestCatalog } from './lake/index.js';
 export { prepareFetching } from './source/index.js';
-export {
-  duration,
-  explainPipeline,
-  extensionsOf,
-  listsOf,
-  loadCollections,
-  pipelineReference,
-  pipelineSchema,
-  writesOver,
-  type Explanation,
-} from './plan/index.js';
+export { duration, explainPipeline, extensionsOf, listsOf, loadCollections, pipelineReference } from './plan/index.js';
+export { pipelineSchema, writesOver, type Explanation } from './plan/index.js';
 export { standaloneSink } from './sinks/index.js';
-export {
-  traceRow,
-  previewPipeline,
-  recoverRuns,
-  summaryOf,
-  type RowExplanation,
-  type RowField,
-  type RowPassage,
-  type Stage,
-} from './run/index.js';
+export { traceRow, previewPipeline, recoverRuns, summaryOf } from './run/index.js';
+export type { RowExplanation, RowField, RowPassage, Stage } from './run/index.js';

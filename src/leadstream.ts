@@ -5,171 +5,53 @@
  */
 
 // Reading a service
-export {
-  type CollectionStream,
-  connect,
-  defineCollection,
-  type CollectionDeclaration,
-  type CollectionOf,
-  type ConnectOptions,
-  extendCollection,
-  type ExtendedCollection,
-  type FieldDeclaration,
-  type FindOptions,
-  type ReadOptions,
-  type Service,
-} from './source/index.js';
+export { connect, type CollectionStream, type ConnectOptions, type FindOptions, type ReadOptions, type Service } from './source/index.js';
+export { defineCollection, type CollectionDeclaration, type CollectionOf, type FieldDeclaration } from './source/index.js';
+export { extendCollection, type ExtendedCollection } from './source/index.js';
 
 export type { Credentials, RetryPolicy } from './http/index.js';
 // The collections, their names, and the types of their rows
 export * from './collections/registry.js';
-export {
-  columnsOf,
-  typesOf,
-  type Collection,
-  type EndForm,
-  type Field,
-  type Paging,
-  type RowOf,
-  type SecretsOf,
-  type TypedRowOf,
-  type TypesOf,
-} from './collections/index.js';
-export {
-  type Column,
-  type OutputColumn,
-  type Consistency,
-  type ConsistencyMode,
-  type ConsistencyOutcome,
-  type DeclaredType,
-  type OnDuplicateKey,
-  type Row,
-  type Sensitivity,
-  type Value,
-  type CodeOf,
-  type ErrorCode,
-  type GeneralCode,
-  GateError,
-  LeadstreamError,
-  SinkError,
-  SourceError,
-  SpecError,
-  StepError,
-  type Warning,
-  type FailureKind,
-  type Violation,
-  type SpecIssue,
-} from './core/index.js';
+export { columnsOf, typesOf, type RowOf, type SecretsOf, type TypedRowOf, type TypesOf } from './collections/index.js';
+export type { Collection, EndForm, Field, Paging } from './collections/index.js';
+export type { Column, DeclaredType, OutputColumn, Row, Sensitivity, Value } from './core/index.js';
+export type { Consistency, ConsistencyMode, ConsistencyOutcome, OnDuplicateKey } from './core/index.js';
+export { GateError, LeadstreamError, SinkError, SourceError, SpecError, StepError } from './core/index.js';
+export type { CodeOf, ErrorCode, FailureKind, GeneralCode, SpecIssue, Violation, Warning } from './core/index.js';
 
 // Watching
-export {
-  watch,
-  type EventError,
-  type MomentEvent,
-  type MomentName,
-  type Moments,
-  type OperationEvent,
-  type OperationName,
-  type Operations,
-  type Watcher,
-  type Watchers,
-} from './events/index.js';
+export { watch, type EventError, type Watcher, type Watchers } from './events/index.js';
+export type { MomentEvent, MomentName, Moments, OperationEvent, OperationName, Operations } from './events/index.js';
 
 // Streams of pages
-export {
-  type CacheOptions,
-  deliver,
-  fromPages,
-  mapAsync,
-  mapRows,
-  type Fault,
-  type MadeColumns,
-  type MadeOptions,
-  type Lease,
-  type OnError,
-  type Page,
-  type RowFormat,
-  type RowStream,
-  type Side,
-  type Step,
-  type StepContext,
-  type CountedStep,
-  type Tally,
-} from './flow/index.js';
+export { deliver, fromPages, type CacheOptions, type Lease, type Page, type RowFormat, type RowStream, type Side } from './flow/index.js';
+export { mapAsync, mapRows, type MadeColumns, type MadeOptions } from './flow/index.js';
+export type { CountedStep, Fault, OnError, Step, StepContext, Tally } from './flow/index.js';
 
 // Steps, and what expressions of pipeline files look up
-export {
-  aggregate,
-  cast,
-  dedupe,
-  defineStep,
-  derive,
-  explode,
-  filter,
-  join,
-  limit,
-  mask,
-  personalMasks,
-  rename,
-  sample,
-  select,
-  sort,
-  sql,
-  zipCity,
-  zipState,
-  type AddedColumns,
-  type Aggregated,
-  type AggregateOptions,
-  type Aggregation,
-  type Casted,
-  type CastOptions,
-  type CustomStep,
-  type CustomStepContext,
-  type DedupeOptions,
-  type Derivation,
-  type ExplodeOptions,
-  type GroupBy,
-  type Joined,
-  type JoinOptions,
-  type Mask,
-  type Masked,
-  type MaskOptions,
-  type Renamed,
-  type SampleOptions,
-  type SortKey,
-  type SortOptions,
-  type SqlOptions,
-  type StepDeclaration,
-  type Stepped,
-  type WithDerived,
-} from './steps/index.js';
+export { aggregate, type Aggregated, type AggregateOptions, type Aggregation, type GroupBy } from './steps/index.js';
+export { cast, type Casted, type CastOptions } from './steps/index.js';
+export { dedupe, type DedupeOptions } from './steps/index.js';
+export { defineStep, type CustomStep } from './steps/index.js';
+export type { AddedColumns, CustomStepContext, StepDeclaration, Stepped } from './steps/index.js';
+export { derive, type Derivation, type WithDerived } from './steps/index.js';
+export { explode, type ExplodeOptions } from './steps/index.js';
+export { filter, limit, select, zipCity, zipState } from './steps/index.js';
+export { join, type Joined, type JoinOptions } from './steps/index.js';
+export { mask, personalMasks, type Mask, type Masked, type MaskOptions } from './steps/index.js';
+export { rename, type Renamed } from './steps/index.js';
+export { sample, type SampleOptions } from './steps/index.js';
+export { sort, type SortKey, type SortOptions } from './steps/index.js';
+export { sql, type SqlOptions } from './steps/index.js';
 
 export type { ExtensionDeclaration, StandardSchema } from './options/index.js';
 
 // Sinks
-export {
-  ClosedPipeError,
-  csv,
-  defineSink,
-  ndjson,
-  parquet,
-  postgres,
-  stdout,
-  type CsvOptions,
-  type CustomSink,
-  type CustomSinkContext,
-  type CustomWriter,
-  type NdjsonOptions,
-  type ParquetOptions,
-  type PostgresOptions,
-  type PreparedOutput,
-  type SinkContext,
-  type SinkDeclaration,
-  type SinkWriter,
-  type StdoutOptions,
-  type ToCommit,
-  type WrittenRow,
-} from './sinks/index.js';
+export { csv, type CsvOptions, ndjson, type NdjsonOptions, parquet, type ParquetOptions } from './sinks/index.js';
+export { postgres, type PostgresOptions } from './sinks/index.js';
+export { ClosedPipeError, stdout, type StdoutOptions } from './sinks/index.js';
+export { defineSink, type CustomSink, type CustomSinkContext, type CustomWriter, type SinkDeclaration } from './sinks/index.js';
+export type { PreparedOutput, SinkContext, SinkWriter, ToCommit, WrittenRow } from './sinks/index.js';
 export { type ObjectStores, Stores, type StoreSettings } from './store/index.js';
 
 // Writing, and connections from the environment: imported from their files, since the folder's index loads everything that pipeline files need

@@ -4,29 +4,9 @@
  * @packageDocumentation
  */
 
-export {
-  lintPipelines,
-  loadPipeline,
-  loadPipelines,
-  type Expect,
-  type Extensions,
-  type Finding,
-  type LintedPipeline,
-  type LintOptions,
-  type LintResult,
-  type LoadOptions,
-  type Pipeline,
-  type PipelineFile,
-} from './plan/index.js';
+export { loadPipeline, loadPipelines, type Extensions, type LoadOptions, type PipelineFile } from './plan/index.js';
+export type { Expect, Pipeline } from './plan/index.js';
+export { lintPipelines, type Finding, type LintedPipeline, type LintOptions, type LintResult } from './plan/index.js';
 export { TableSets } from './lake/index.js';
-export {
-  runPipeline,
-  type FindingsReport,
-  type RunOptions,
-  type RunReport,
-  type GateResult,
-  type FailedRunReport,
-  failedRunOf,
-  type SinkReport,
-  type StepReport,
-} from './run/index.js';
+export { runPipeline, failedRunOf } from './run/index.js';
+export type { FindingsReport, RunOptions, RunReport, GateResult, FailedRunReport, SinkReport, StepReport } from './run/index.js';

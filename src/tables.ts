@@ -4,20 +4,9 @@
  * @packageDocumentation
  */
 
-export {
-  tableFiles,
-  tableRuns,
-  type TableAccess,
-  type TableFiles,
-  verifyTable,
-  type Manifest,
-  type RunFacts,
-  type TableRun,
-  type Verification,
-  type VerifyOptions,
-  type Evidence,
-  type UndeclaredField,
-} from './lake/index.js';
+export { tableFiles, type TableAccess, type TableFiles } from './lake/index.js';
+export { tableRuns, type Manifest, type RunFacts, type TableRun, type UndeclaredField } from './lake/index.js';
+export { verifyTable, type Evidence, type Verification, type VerifyOptions } from './lake/index.js';
 
 export { readGroups } from './parquet/index.js';
 export { type CompactOptions, compactTable, rollbackTable, type RollbackOptions } from './run/index.js';

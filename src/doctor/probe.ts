@@ -4,15 +4,8 @@ import { amountOf, SourceError, type Row } from '../core/index.js';
 import type { Watcher, Watchers } from '../events/index.js';
 import { batchOf } from '../flow/index.js';
 import { RateLimiters, type Credentials } from '../http/index.js';
-import {
-  createClient,
-  namesOf,
-  readPages,
-  untilAborted,
-  type CollectionReader,
-  type ConnectOptions,
-  type ListRequest,
-} from '../source/index.js';
+import { createClient, namesOf, readPages, untilAborted } from '../source/index.js';
+import type { CollectionReader, ConnectOptions, ListRequest } from '../source/index.js';
 import type { RecordBatch } from '../vector/index.js';
 
 export const maxRequests = 60;

@@ -1,16 +1,7 @@
 import { channel, subscribe, tracingChannel, unsubscribe, type Channel, type TracingChannel } from 'node:diagnostics_channel';
 import { Observable, finalize, tap } from 'rxjs';
-import {
-  byName,
-  discreetMessage,
-  isMap,
-  LeadstreamError,
-  printable,
-  SourceError,
-  type Redactor,
-  type Warning,
-  unknownName,
-} from '../core/index.js';
+import { byName, discreetMessage, isMap, LeadstreamError, printable, SourceError, unknownName } from '../core/index.js';
+import type { Redactor, Warning } from '../core/index.js';
 import type { EventError, MomentName, Moments, OperationName, Operations, MomentEvent, OperationEvent } from './map.js';
 
 /** Publishes the events of a run or connection to its watchers and to the channels of the process. Events decide nothing. */

@@ -1,14 +1,6 @@
 import { SinkError, type OutputColumn, type Value, itemAt } from '../core/index.js';
-import {
-  footerFault,
-  footerOf,
-  statisticsOf,
-  type Encoding,
-  type Expected,
-  type ParquetEncoder,
-  type ParquetEngine,
-  type RowGroup,
-} from '../parquet/index.js';
+import { footerFault, footerOf, statisticsOf } from '../parquet/index.js';
+import type { Encoding, Expected, ParquetEncoder, ParquetEngine, RowGroup } from '../parquet/index.js';
 import { type PartialFile, sha256File } from '../store/index.js';
 import type { AddedFile } from './format.js';
 import type { StoreRun } from './store-run.js';

@@ -2,20 +2,8 @@ import { createReadStream } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
-import {
-  type Action,
-  attempt,
-  type DiskObjects,
-  linked,
-  makeFolders,
-  openTo,
-  PartialFile,
-  removeFile,
-  type RenameAction,
-  sha256File,
-  syncFolder,
-  unlessMissing,
-} from '../store/index.js';
+import { attempt, linked, makeFolders, openTo, PartialFile, removeFile, sha256File, syncFolder, unlessMissing } from '../store/index.js';
+import type { Action, DiskObjects, RenameAction } from '../store/index.js';
 import { convert, refuseEarlier } from './earlier-layout.js';
 import type { CommittedRun, FoundVersion, LinkedFormat } from './format.js';
 import {

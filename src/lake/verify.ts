@@ -11,17 +11,8 @@ import { entriesBelow, successName } from './link.js';
 import { readingObject } from './store-run.js';
 import { keysKey, notATable, type StoreTable } from './store-table.js';
 import { RunLog, type Evidence } from './run-log.js';
-import {
-  bookedRows,
-  fileColumns,
-  folderOf,
-  manifestIn,
-  type Manifest,
-  type ManifestFile,
-  storedKeyOf,
-  sumOf,
-  withLive,
-} from './manifest.js';
+import { bookedRows, fileColumns, folderOf, manifestIn, storedKeyOf, sumOf, withLive } from './manifest.js';
+import type { Manifest, ManifestFile } from './manifest.js';
 import { encoded } from './partitions.js';
 import { isIndexed } from './versions.js';
 

@@ -1,17 +1,5 @@
-import {
-  LineCounter,
-  isAlias,
-  isCollection,
-  isMap,
-  isNode,
-  isScalar,
-  parseAllDocuments,
-  visit,
-  type Document,
-  type Node,
-  type YAMLError,
-  type YAMLMap,
-} from 'yaml';
+import { LineCounter, isAlias, isCollection, isMap, isNode, isScalar, parseAllDocuments, visit } from 'yaml';
+import type { Document, Node, YAMLError, YAMLMap } from 'yaml';
 import { SpecError, unknownName } from '../core/index.js';
 import { getIn } from '../options/index.js';
 

@@ -1,15 +1,6 @@
 import { identity } from 'rxjs';
-import {
-  itemAt,
-  LeadstreamError,
-  limitReached,
-  schema,
-  textOf,
-  undeclaredColumn,
-  withKeyOrigin,
-  type Column,
-  type Row,
-} from '../core/index.js';
+import { itemAt, LeadstreamError, limitReached, schema, textOf, undeclaredColumn, withKeyOrigin } from '../core/index.js';
+import type { Column, Row } from '../core/index.js';
 import type { Watchers } from '../events/index.js';
 import { batchOf, emptyTally, type Fault, type Page, type Step, type Tally } from '../flow/index.js';
 import { checkUsage, number, object } from '../options/index.js';

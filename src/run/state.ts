@@ -2,33 +2,12 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { LeadstreamError, newRunId, reasonOf, schema, warnProcess } from '../core/index.js';
-import {
-  isInCatalog,
-  prepareCompaction,
-  pointerOfSeveral,
-  storesOption,
-  rollBack,
-  rollBackAll,
-  RunLog,
-  type StoreRun,
-  tableAt,
-  type Evidence,
-  type TableAccess,
-} from '../lake/index.js';
+import { isInCatalog, prepareCompaction, pointerOfSeveral, storesOption, rollBack, rollBackAll, RunLog, tableAt } from '../lake/index.js';
+import type { StoreRun, Evidence, TableAccess } from '../lake/index.js';
 import { abortSignal, checkUsage, filledText, object } from '../options/index.js';
 import { inState, removeSpool } from '../source/index.js';
-import {
-  type Action,
-  attempt,
-  fixedPath,
-  fixedPlace,
-  jsonIn,
-  lockOutputs,
-  makePrivate,
-  readOwn,
-  recoverCommits,
-  removeFile,
-} from '../store/index.js';
+import { attempt, fixedPath, fixedPlace, jsonIn, lockOutputs, makePrivate, readOwn, recoverCommits, removeFile } from '../store/index.js';
+import type { Action } from '../store/index.js';
 import { Stores, removeTemporaries, replaceFile, unlessMissing, type LoggedCommit } from '../store/index.js';
 import { keepRecovered } from './counts.js';
 import { publish } from './publish.js';

@@ -1,19 +1,5 @@
-import {
-  SinkError,
-  exact,
-  expectations,
-  isInstant,
-  misfit,
-  type Column,
-  type DeclaredType,
-  outputColumn,
-  type OutputColumn,
-  type OutputOptions,
-  type Refuses,
-  type Value,
-  parserOf,
-  textOf,
-} from '../core/index.js';
+import { SinkError, exact, expectations, isInstant, misfit, outputColumn, parserOf, textOf } from '../core/index.js';
+import type { Column, DeclaredType, OutputColumn, OutputOptions, Refuses, Value } from '../core/index.js';
 import { batchOf, failureAt, type Fault, type OnError, type Page, type RowPlace } from '../flow/index.js';
 import { Batch, mapping, Unfit, type Vector, type Utf8Vector } from '../vector/index.js';
 import { addedColumns, type AddingOptions } from '../lake/index.js';

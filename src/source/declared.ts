@@ -1,28 +1,9 @@
 import type { z } from 'zod';
-import {
-  byName,
-  defined,
-  type DeclaredType,
-  type Sensitivity,
-  declaredTypes,
-  schema,
-  sensitivities,
-  unknownName,
-  wrongOption,
-  type Zod,
-} from '../core/index.js';
+import { byName, defined, declaredTypes, schema, sensitivities, unknownName, wrongOption } from '../core/index.js';
+import type { DeclaredType, Sensitivity, Zod } from '../core/index.js';
 import { parsedBy, distinct, settings, usually } from '../options/index.js';
-import {
-  type Collection,
-  type EndForm,
-  type Field,
-  type Fields,
-  type Paging,
-  type Served,
-  collectionNames,
-  collections,
-  originalName,
-} from '../collections/index.js';
+import { collectionNames, collections, originalName } from '../collections/index.js';
+import type { Collection, EndForm, Field, Fields, Paging, Served } from '../collections/index.js';
 import { credentialParameters } from '../http/index.js';
 import { segmentsOf } from '../json/index.js';
 import { registryOf } from './options.js';

@@ -1,14 +1,6 @@
 export { CollectionStream, connect, type ConnectOptions, driftOf, refuseRead, type Service, untilAborted } from './connect.js';
-export {
-  checkConnection,
-  collectionIn,
-  type FindOptions,
-  type ReadKeys,
-  type ReadOptions,
-  type ReadPage,
-  registryOf,
-  windowOf,
-} from './options.js';
+export { checkConnection, collectionIn, registryOf, windowOf } from './options.js';
+export type { FindOptions, ReadKeys, ReadOptions, ReadPage } from './options.js';
 export * from './declared.js';
 export { Findings } from './decode/findings.js';
 export type { CollectionReader, ListRequest } from './fetch/reader.js';

@@ -5,27 +5,9 @@ import type { ConsistencyMode, OnDuplicateKey, Row } from '../core/index.js';
 import { watchersProblem } from '../events/index.js';
 import type { Fault, Page } from '../flow/index.js';
 import { credentialsProblem, proxyProblem, type OwnAgents } from '../http/index.js';
-import {
-  abortSignal,
-  addressProblem,
-  anyObject,
-  boolean,
-  bounds,
-  callable,
-  check,
-  type Check,
-  type Checks,
-  defaults,
-  judged,
-  listOf,
-  number,
-  numberOrInfinity,
-  object,
-  oneOf,
-  repeatsIn,
-  texts,
-  windowHoldsConcurrency,
-} from '../options/index.js';
+import { abortSignal, anyObject, boolean, callable, check, judged, listOf, number, numberOrInfinity, object } from '../options/index.js';
+import { addressProblem, bounds, defaults, oneOf, repeatsIn, texts, windowHoldsConcurrency } from '../options/index.js';
+import type { Check, Checks } from '../options/index.js';
 import type { PagingOptions } from './paging.js';
 
 /** The keys of the rows of a list that were read, by any pass. */

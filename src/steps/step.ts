@@ -3,16 +3,8 @@ import type { z } from 'zod';
 import type { Collection, Registry } from '../collections/index.js';
 import { amountOf, schema, snakeCase, type Zod } from '../core/index.js';
 import type { Column, OnDuplicateKey, Row, Violation, Warning } from '../core/index.js';
-import {
-  countedStep,
-  type ColumnsContext,
-  type ConfigPath,
-  type OnError,
-  type Page,
-  type Step,
-  type StepContext,
-  type Tally,
-} from '../flow/index.js';
+import { countedStep } from '../flow/index.js';
+import type { ColumnsContext, ConfigPath, OnError, Page, Step, StepContext, Tally } from '../flow/index.js';
 import type { Queries } from '../engine/index.js';
 import { checkArguments, type EntryDefinition } from '../options/index.js';
 import { requireFields } from './fields.js';

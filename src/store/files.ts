@@ -1,19 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  chmod,
-  constants,
-  copyFile,
-  link,
-  open,
-  readdir,
-  rename,
-  stat,
-  unlink,
-  lstat,
-  mkdir,
-  rmdir,
-  type FileHandle,
-} from 'node:fs/promises';
+import { chmod, constants, copyFile, link, open, readdir, rename, stat, unlink, lstat, mkdir, rmdir } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { attempt, errnoOf, unlessMissing } from './failure.js';
 import { SinkError } from '../core/index.js';

@@ -1,12 +1,5 @@
-export {
-  type Action,
-  type Commit,
-  commitUnlogged,
-  type LinkAction,
-  prepareCommit,
-  type PreparedCommit,
-  type RenameAction,
-} from './commit.js';
+export { commitUnlogged, prepareCommit } from './commit.js';
+export type { Action, Commit, LinkAction, PreparedCommit, RenameAction } from './commit.js';
 export { DiskObjects } from './disk-objects.js';
 export * from './failure.js';
 export * from './files.js';

@@ -8,19 +8,8 @@ import type { JsonRecord } from '../../json/index.js';
 import { RecordBatch } from '../../vector/index.js';
 import { Decoder, readSingle, readList, nameShape, notJson, suspect } from '../decode/decoder.js';
 import { faultColumn, type Findings } from '../decode/findings.js';
-import {
-  isNotFound,
-  type OnPath,
-  listQuery,
-  isSequential,
-  positionAt,
-  type Position,
-  type LinkScope,
-  nextIn,
-  noSuchList,
-  type RequestSpec,
-  targetOf,
-} from './request.js';
+import { isNotFound, listQuery, isSequential, positionAt, nextIn, noSuchList, targetOf } from './request.js';
+import type { OnPath, Position, LinkScope, RequestSpec } from './request.js';
 import { scan } from '../decode/scan.js';
 import { togetherMost, type Outcome, type ScannedAnswer, type Usual } from './fetching.js';
 

@@ -1,18 +1,8 @@
 import { isObservable, pipe, map, tap, type Observable } from 'rxjs';
 import type { z } from 'zod';
 import { columnsOf, partsOfList, withheldOf, type Collection } from '../../collections/index.js';
-import {
-  amountOf,
-  compareShare,
-  declaredTypes,
-  GateError,
-  markRepeated,
-  schema,
-  shareIn,
-  unknownName,
-  type Column,
-  type Row,
-} from '../../core/index.js';
+import { amountOf, compareShare, declaredTypes, GateError, markRepeated, schema, shareIn, unknownName } from '../../core/index.js';
+import type { Column, Row } from '../../core/index.js';
 import { batchOf, openedStep, pagesOf, preload, RowStream } from '../../flow/index.js';
 import type { ColumnsContext, ConfigPath, Page, Side, Step } from '../../flow/index.js';
 import { settings, usually } from '../../options/index.js';

@@ -1,14 +1,6 @@
 import type { z } from 'zod';
-import {
-  declaredTypes,
-  schema,
-  sensitivities,
-  StepError,
-  strictest,
-  unknownName,
-  type Column,
-  type DeclaredType,
-} from '../../core/index.js';
+import { declaredTypes, schema, sensitivities, StepError, strictest, unknownName } from '../../core/index.js';
+import type { Column, DeclaredType } from '../../core/index.js';
 import type { Row, Sensitivity } from '../../core/index.js';
 import { defaultMemory, memory, missingDuckdb, plainCast, programSpill, scratchFolder, type SpillOptions } from '../../engine/index.js';
 import { describeQuery, queryResult, querySetting } from '../../engine/index.js';

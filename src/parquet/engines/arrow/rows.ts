@@ -1,15 +1,6 @@
 import { itemAt, type DeclaredType, type OutputColumn, type Value } from '../../../core/index.js';
-import {
-  Batch,
-  daysOf,
-  FlatVector,
-  longer,
-  Utf8Builder,
-  Validity,
-  type ColumnBuilder,
-  type ColumnBytes,
-  type Vector,
-} from '../../../vector/index.js';
+import { Batch, daysOf, FlatVector, longer, Utf8Builder, Validity } from '../../../vector/index.js';
+import type { ColumnBuilder, ColumnBytes, Vector } from '../../../vector/index.js';
 import { type GroupPlan, RowGroup } from '../../engine.js';
 import { RowValues } from '../../row-values.js';
 
