@@ -1,21 +1,7 @@
 import { dirname, join } from 'node:path';
 import { amount, amountOf, GateError, type OutputColumn, reasonOf, SinkError, type Warning } from '../core/index.js';
-import {
-  type Action,
-  attempt,
-  closing,
-  type FileContent,
-  isLocked,
-  isRemote,
-  makeFolders,
-  openRegular,
-  PartialFile,
-  removeFile,
-  removeFolders,
-  ScratchFolder,
-  sha256Of,
-  syncFolder,
-} from '../store/index.js';
+import { attempt, closing, isLocked, isRemote, makeFolders, openRegular, PartialFile, removeFile } from '../store/index.js';
+import { removeFolders, ScratchFolder, sha256Of, syncFolder, type Action, type FileContent } from '../store/index.js';
 import type { AddedFile, FieldIds, FoundVersion, TableChange, TableFormat, TableVersion } from './format.js';
 import { dataFileNameOf, isRepeated, storedNameOf, type Manifest, type ManifestFile, type modes, withLive } from './manifest.js';
 import type { PartitionField, TableKind } from './partitions.js';

@@ -14,11 +14,8 @@ export interface Expected {
 /** Reads the footer of a Parquet file with a library that did not write it, loaded on first use; `undefined` if it has none. */
 export async function footerOf(path: string): Promise<FileMetaData | undefined> {
   const { asyncBufferFromFile, parquetMetadataAsync } = await import('hyparquet');
-  try {
-    return await parquetMetadataAsync(await asyncBufferFromFile(path), { parsers: exactTexts });
-  } catch {
-    return undefined;
-  }
+  const footer = asyncBufferFromFile(path).then((file) => parquetMetadataAsync(file, { parsers: exactTexts }));
+  return footer.catch(() => undefined);
 }
 
 /** The library's own decoder drops a byte order mark at the start of a text. */

@@ -77,14 +77,11 @@ export async function pipelineReference(): Promise<string> {
 
 /** @throws {SpecError} `E_SPEC_FILE` if it cannot be read, `E_SPEC_YAML` if it is not UTF-8. */
 export async function fileText(file: string, { cwd = process.cwd() }: { readonly cwd?: string | undefined }): Promise<string> {
-  let bytes: Buffer;
-  try {
-    bytes = await readFile(resolve(cwd, file));
-  } catch (error) {
+  const bytes = await readFile(resolve(cwd, file)).catch((error: unknown) => {
     const isFolder = errnoOf(error) === 'EISDIR';
     const message = isFolder ? 'is a folder; name the files in it' : `cannot be read (${reasonOf(error)})`;
     throw new SpecError('E_SPEC_FILE', file, [{ message, line: 1, column: 1 }]);
-  }
+  });
   const text = bytes.toString('utf8');
   const wrong = text.indexOf(isUtf8(bytes) ? '\0' : '\uFFFD');
   if (wrong < 0) return text;

@@ -1,6 +1,6 @@
 import { defined, newRunId, SinkError } from '../core/index.js';
 import { getIn, parsedBy } from '../options/index.js';
-import { lockOutputs, refuseInTable, Stores, type RunLock } from '../store/index.js';
+import { lockOutputs, refuseInTable, Stores, undoing, type RunLock } from '../store/index.js';
 import { outputPlaceOf } from './options.js';
 import { unfitAt } from './projection.js';
 import type { SinkContext, SinkDefinition, SinkWriter } from './sink.js';
@@ -48,12 +48,7 @@ export async function openInCode<C>(
   refuseInTable(output);
   const { runId, stores } = context;
   const lock = await lockOutputs([output], { runId, stores });
-  try {
-    return releasing(await sink.open(config, context), lock);
-  } catch (failure) {
-    await lock.release();
-    throw failure;
-  }
+  return releasing(await sink.open(config, context).catch(undoing(() => lock.release())), lock);
 }
 
 function releasing(writer: SinkWriter, lock: RunLock): SinkWriter {

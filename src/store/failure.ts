@@ -5,10 +5,23 @@ export function errnoOf(thrown: unknown): string | undefined {
   return typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
 }
 
-export function unlessMissing<T>(instead: T): (thrown: unknown) => T {
+/** Returns a handler for `catch` that returns something instead of these system errors. */
+export function unless<T>(instead: T, ...codes: readonly string[]): (thrown: unknown) => T {
   return (thrown) => {
-    if (errnoOf(thrown) === 'ENOENT') return instead;
+    if (codes.includes(errnoOf(thrown) ?? '')) return instead;
     throw thrown;
+  };
+}
+
+export function unlessMissing<T>(instead: T): (thrown: unknown) => T {
+  return unless(instead, 'ENOENT');
+}
+
+/** Returns a handler for `catch` that undoes what preceded a failure. */
+export function undoing(undo: () => Promise<unknown>): (failure: unknown) => Promise<never> {
+  return async (failure) => {
+    await undo();
+    throw failure;
   };
 }
 

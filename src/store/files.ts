@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chmod, constants, copyFile, link, open, readdir, rename, stat, unlink, lstat, mkdir, rmdir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { attempt, errnoOf, unlessMissing } from './failure.js';
+import { attempt, errnoOf, undoing, unless, unlessMissing } from './failure.js';
 import { SinkError } from '../core/index.js';
 
 /** Computes the SHA-256 of a file in hexadecimal. */
@@ -36,11 +36,8 @@ export async function closing<T>(file: FileHandle, work: (file: FileHandle) => P
 }
 
 /** Works with an open file, and closes it if that fails. */
-export async function orClose<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {
-  return work().catch(async (failure: unknown) => {
-    await file.close();
-    throw failure;
-  });
+export function orClose<T>(file: FileHandle, work: () => Promise<T>): Promise<T> {
+  return work().catch(undoing(() => file.close()));
 }
 
 /** Parses JSON; `undefined` for any other text. */
@@ -58,18 +55,13 @@ export async function removeFile(path: string): Promise<void> {
 }
 
 /** Gives a file a second name, or makes a durable copy if the file system has no links, or `to` is on another one. @returns `false` if the name is taken. */
-export async function linked(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to).catch(async (thrown: unknown) => {
-      if (!withoutLinks.has(errnoOf(thrown) ?? '')) throw thrown;
-      await copyFile(from, to, constants.COPYFILE_EXCL);
-      await closing(await open(to, 'r'), (copy) => copy.sync());
-    });
-    return true;
-  } catch (thrown) {
-    if (errnoOf(thrown) === 'EEXIST') return false;
-    throw thrown;
-  }
+export function linked(from: string, to: string): Promise<boolean> {
+  const named = link(from, to).catch(async (thrown: unknown) => {
+    if (!withoutLinks.has(errnoOf(thrown) ?? '')) throw thrown;
+    await copyFile(from, to, constants.COPYFILE_EXCL);
+    await closing(await open(to, 'r'), (copy) => copy.sync());
+  });
+  return named.then(() => true, unless(false, 'EEXIST'));
 }
 
 const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']);
@@ -200,11 +192,7 @@ export async function removeFolders(folders: readonly string[]): Promise<void> {
 
 /** Makes the names in a folder durable, where the file system can. */
 export async function syncFolder(path: string): Promise<void> {
-  await closing(await open(path, 'r'), (folder) =>
-    folder.sync().catch((thrown: unknown) => {
-      if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(errnoOf(thrown) ?? '')) throw thrown;
-    }),
-  );
+  await closing(await open(path, 'r'), (folder) => folder.sync().catch(unless(undefined, 'EINVAL', 'ENOTSUP', 'EPERM')));
 }
 
 /**

@@ -2,7 +2,7 @@ import { open, readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { LeadstreamError, SinkError } from '../core/index.js';
-import { attempt, isLocked, unlessMissing } from './failure.js';
+import { attempt, isLocked, undoing, unlessMissing } from './failure.js';
 import { closing, jsonIn, linked, randomId, removeFile, makeFolders, removeFolders } from './files.js';
 import { type HeldLock, lockObject, type ObjectLockOptions } from './object-lock.js';
 import { openRegular } from './own.js';
@@ -96,10 +96,7 @@ async function take(output: string, mine: Owner, mode: number): Promise<HeldLock
     }
     await removeLeftovers(path);
     return open(path);
-  }).catch(async (failure: unknown) => {
-    await removeFolders(folders);
-    throw failure;
-  });
+  }).catch(undoing(() => removeFolders(folders)));
 
   async function remove(): Promise<void> {
     const right = asideOf(path, mine.id);

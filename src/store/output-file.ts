@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import type { Action } from './commit.js';
-import { attempt } from './failure.js';
+import { attempt, undoing } from './failure.js';
 import { lostTo, type ObjectStores, unversioned, writeOnce } from './objects.js';
 import { PartialFile, reserveFile } from './partial-file.js';
 import { isRemote } from './paths.js';
@@ -31,10 +31,7 @@ export async function openOutput(path: string, { runId, mode, stores, scratch }:
   const version = (await store.find(key))?.version;
   if (version === '') throw unversioned(path);
   const folder = await attempt('E_SINK_PATH', `cannot write in ${scratch}`, () => ScratchFolder.open(scratch));
-  const file = await PartialFile.open(join(folder.path, 'upload'), path).catch(async (failure: unknown) => {
-    await folder.remove();
-    throw failure;
-  });
+  const file = await PartialFile.open(join(folder.path, 'upload'), path).catch(undoing(() => folder.remove()));
   let isCommitted = false;
   return {
     actions: [],

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { chmod, lstat, mkdir, open, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
-import { errnoOf, unlessMissing } from './failure.js';
+import { errnoOf, unless, unlessMissing } from './failure.js';
 import { closing, makeFolders, orClose, setMode } from './files.js';
 
 /**
@@ -19,9 +19,7 @@ export async function makeState(folder: string): Promise<void> {
 /** Creates a folder in the state folder, or makes one private. @throws As `makeState`. */
 export async function makePrivate(folder: string): Promise<void> {
   await makeState(dirname(folder));
-  await mkdir(folder, { mode: 0o700 }).catch((thrown: unknown) => {
-    if (errnoOf(thrown) !== 'EEXIST') throw thrown;
-  });
+  await mkdir(folder, { mode: 0o700 }).catch(unless(undefined, 'EEXIST'));
   await closeToOthers(folder);
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstat, open, readdir, readlink, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
-import { attempt, unlessMissing } from './failure.js';
+import { attempt, undoing, unlessMissing } from './failure.js';
 import { makeFolders, orClose, removeFile, removeFolders, setMode } from './files.js';
 import type { RenameAction } from './commit.js';
 import type { FileContent } from './objects.js';
@@ -99,13 +99,9 @@ export async function reserveFile(destination: string, runId: string, mode?: num
   await refuseNoFile(destination);
   const folder = dirname(destination);
   const made = await makeFolders(folder);
-  try {
-    await removeLeftovers(folder, basename(destination));
-    return await PartialFile.open(join(folder, `.${basename(destination)}.${runId}.partial`), destination, made, mode);
-  } catch (failure) {
-    await removeFolders(made);
-    throw failure;
-  }
+  const path = join(folder, `.${basename(destination)}.${runId}.partial`);
+  const opened = removeLeftovers(folder, basename(destination)).then(() => PartialFile.open(path, destination, made, mode));
+  return opened.catch(undoing(() => removeFolders(made)));
 }
 
 /** A rename would replace a pipe, a device or a link, whose target would stay unchanged. */

@@ -1,7 +1,7 @@
 import { readSync, rmSync } from 'node:fs';
 import { open, readdir, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unlessLocked } from './failure.js';
+import { undoing, unlessLocked } from './failure.js';
 import { orClose, randomId, temporaryName } from './files.js';
 import { lockOwn, type RunLock } from './lock.js';
 import { makePrivate } from './own.js';
@@ -70,13 +70,8 @@ export class ScratchFolder {
     for (const name of left) await (await ScratchFolder.#locked(join(parent, name)))?.remove();
     const folder = await ScratchFolder.#locked(join(parent, `spill-${randomId()}`));
     if (folder === undefined) throw new Error('a random name is in use');
-    return makePrivate(folder.path).then(
-      () => folder,
-      async (failure: unknown) => {
-        await folder.remove();
-        throw failure;
-      },
-    );
+    await makePrivate(folder.path).catch(undoing(() => folder.remove()));
+    return folder;
   }
 
   /** @returns `undefined` if a living process uses the folder. */

@@ -1,19 +1,8 @@
 import { resolve } from 'node:path';
 import type { ArgumentsCamelCase, Argv } from 'yargs';
 import type { TableFiles } from '../../tables.js';
-import {
-  amount,
-  amountOf,
-  type DeclaredType,
-  defined,
-  GateError,
-  itemAt,
-  jsonOf,
-  LeadstreamError,
-  mergeWords,
-  printable,
-  SinkError,
-} from '../../core/index.js';
+import { GateError, LeadstreamError, SinkError, type DeclaredType } from '../../core/index.js';
+import { amount, amountOf, defined, itemAt, jsonOf, mergeWords, printable } from '../../core/index.js';
 import { fixedPath, fixedPlace, isRemote } from '../../store/index.js';
 import { command, toggle, type Command, type CommandContext, type OptionsIn, type Parser } from '../command.js';
 import { printTo } from '../console.js';

@@ -2,19 +2,8 @@ import { readdir, rmdir, stat } from 'node:fs/promises';
 import { join, resolve, basename } from 'node:path';
 import { randomBytes, createHash, createHmac } from 'node:crypto';
 import type { z } from 'zod';
-import {
-  temporaryEnding,
-  removeFile,
-  attempt,
-  readOwn,
-  replaceFile,
-  isPrivate,
-  jsonIn,
-  unlessMissing,
-  lockOwn,
-  removeTemporaries,
-  unlessLocked,
-} from '../../store/index.js';
+import { attempt, isPrivate, jsonIn, lockOwn, readOwn, unlessLocked, unlessMissing } from '../../store/index.js';
+import { removeFile, removeTemporaries, replaceFile, temporaryEnding } from '../../store/index.js';
 import { logName, isLost } from './page-log.js';
 import { SinkError, LeadstreamError, schema } from '../../core/index.js';
 import { accountOf } from '../../http/index.js';
@@ -38,12 +27,10 @@ export async function clearSource(folder: string, keepsPages = false): Promise<v
 
 /** Works in the state folder. @throws {SinkError} `code`, with the option that moves that folder. */
 export async function inState<T>(code: 'E_SINK_PATH' | 'E_SINK_WRITE', what: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await attempt(code, what, work);
-  } catch (failure) {
+  return attempt(code, what, work).catch((failure: unknown) => {
     if (!(failure instanceof SinkError)) throw failure;
     throw new SinkError(failure.code, `${failure.message}; choose another place with --state-dir`, { cause: failure });
-  }
+  });
 }
 
 /** Start of the first of the runs that share a source's pages, ISO 8601, and the age in milliseconds at which these expire. */

@@ -5,6 +5,7 @@ import { type CollectionReader, type ListAnswer, type ListRequest } from '../fet
 import { unlessRefused } from '../paging.js';
 import { digestsOf } from '../../vector/index.js';
 import { type Row, SourceError } from '../../core/index.js';
+import { undoing } from '../../store/index.js';
 import type { Events } from '../../events/index.js';
 import { sourceOf, type SourceOptions } from './folder.js';
 import { openSpool, type Spool, type SpoolOptions } from './spool.js';
@@ -61,12 +62,7 @@ export class Spools {
     const { baseUrl, auth, firstPage, maxPageBytes } = options.serviceOf(reader.collection.name);
     const source = sourceOf(reader.collection, reader.limit, { baseUrl, auth, firstPage, pipeline: options.pipeline });
     const spool = await openSpool({ ...options, maxPageBytes, source });
-    try {
-      await this.#check(spool, reader, options);
-    } catch (failure) {
-      await spool.close();
-      throw failure;
-    }
+    await this.#check(spool, reader, options).catch(undoing(() => spool.close()));
     if (this.startedAt === undefined || spool.startedAt < this.startedAt) this.startedAt = spool.startedAt;
     return spool;
   }

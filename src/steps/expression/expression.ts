@@ -4,17 +4,8 @@ import type { Column, DeclaredType, Row, Value, Warning } from '../../core/index
 import type { ConfigPath } from '../../flow/index.js';
 import { unknownField } from '../fields.js';
 import type { PlanContext, StepRuntime } from '../step.js';
-import {
-  comprehensions,
-  instant,
-  isNode,
-  makeExact,
-  makeThreeValued,
-  nodesIn,
-  runtimeOver,
-  typingOver,
-  unknownStart,
-} from './environment.js';
+import { instant, makeExact, makeThreeValued, runtimeOver, typingOver, unknownStart } from './environment.js';
+import { comprehensions, isNode, nodesIn } from './environment.js';
 import { ExpressionFault, functions, readers, type Start } from './functions.js';
 import { failingByType, invalid, isDay, nullNotes, textWarnings, unbounded, wrongConstant, type ExpressionProblem } from './problems.js';
 
