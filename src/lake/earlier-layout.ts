@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { SinkError } from '../core/index.js';
 import { attempt, type DiskObjects, linked, makeFolders, refuseLinks, removeFile, syncFolder, unlessMissing } from '../store/index.js';
 import { filesBelow, isOurs, keptEnding, linkEnding, namesIn, partialEnding, removeEmpty, viewsIn } from './link.js';
-import { dataFileName, manifestIn, storedKeyOf } from './manifest.js';
-import { intentsIn, keysKey, manifestKey, storedRuns } from './store-table.js';
+import { dataFileName, storedKeyOf } from './manifest.js';
+import { intentsIn, keysKey, manifestAt, manifestKey, storedRuns } from './store-table.js';
 
 const manifestEnding = '.manifest.json';
 const keysEnding = '.keys.bin';
@@ -60,11 +60,11 @@ export async function convert(objects: DiskObjects, published: string | undefine
   for (const folder of isChanged ? folders : []) await syncFolder(folder);
   for (const run of earlier) {
     const [from, to] = [join(root, run + manifestEnding), await objects.pathOf(manifestKey(run))];
-    const present = await objects.read(manifestKey(run));
+    const present = await manifestAt(objects, run);
     await makeFolders(dirname(to), root, (await lstat(from)).mode & 0o777);
     await removeFile(join(root, run + keysEnding));
     // One that cannot be read stays for verify, and one that was restored takes its place.
-    if (manifestIn(present?.bytes.toString('utf8') ?? '') === undefined) await rename(from, to);
+    if (present === undefined) await rename(from, to);
     await removeFile(from);
   }
 }

@@ -6,21 +6,10 @@ import { attempt, linked, makeFolders, openTo, PartialFile, removeFile, sha256Fi
 import type { Action, DiskObjects, RenameAction } from '../store/index.js';
 import { convert, refuseEarlier } from './earlier-layout.js';
 import type { CommittedRun, FoundVersion, LinkedFormat } from './format.js';
-import {
-  filesBelow,
-  hiddenEnding,
-  isOurs,
-  keptEnding,
-  linkEnding,
-  namesIn,
-  partialEnding,
-  removeEmpty,
-  successName,
-  TableLink,
-  viewsIn,
-} from './link.js';
+import { hiddenEnding, keptEnding, linkEnding, partialEnding, successName } from './link.js';
+import { filesBelow, isOurs, namesIn, removeEmpty, TableLink, viewsIn } from './link.js';
 import { dataFileName, isRepeated, manifestIn, type Manifest, type ManifestFile, storedKeyOf } from './manifest.js';
-import { intentKey, intentsIn, keysBelow, manifestKey, namedOnlyIn, storedRuns } from './store-table.js';
+import { intentKey, intentsIn, keysBelow, manifestKey, namedOnlyIn, storedRuns, textAt } from './store-table.js';
 
 type FoundRun = Awaited<ReturnType<LinkFormat['runs']>>[number];
 
@@ -83,7 +72,7 @@ export class LinkFormat implements LinkedFormat {
 
   /** There is no manifest if it belongs to another run, or names files that no run stores. */
   async manifest(run: string) {
-    const text = (await this.objects.read(manifestKey(run)))?.bytes.toString('utf8') ?? '';
+    const text = await textAt(this.objects, manifestKey(run));
     const manifest = manifestIn(text);
     const isOurs = manifest?.run_id === run && manifest.files.every(({ name }) => dataFileName.test(name));
     return { text, manifest: isOurs ? manifest : undefined };

@@ -3,8 +3,8 @@ import type { z } from 'zod';
 import { schema, SinkError } from '../core/index.js';
 import { decided, jsonIn, lostTo, type ObjectStore, writeOnce } from '../store/index.js';
 import type { TableChange, TableFormat, TableVersion } from './format.js';
-import { manifestIn, type Manifest } from './manifest.js';
-import { manifestKey, namedOnlyIn } from './store-table.js';
+import type { Manifest } from './manifest.js';
+import { manifestAt, manifestKey, namedOnlyIn, textAt } from './store-table.js';
 
 /** The object that names the current run of a plain table, or of those in the folders next to it that are published together. */
 export const pointerKey = '_latest.json';
@@ -167,7 +167,7 @@ export class PointerFormat implements TableFormat<PointerState> {
     for (const { run } of [...(current ? [current] : []), ...kept]) stay.push(await this.#manifest(run));
     const gone: Manifest[] = [];
     // A run that lost is removed by itself, too.
-    for (const run of dropped) gone.push(...[(await this.#found(run)) ?? []].flat());
+    for (const run of dropped) gone.push(...[(await manifestAt(this.objects, run)) ?? []].flat());
     return namedOnlyIn(gone, stay);
   }
 
@@ -188,13 +188,8 @@ export class PointerFormat implements TableFormat<PointerState> {
     };
   }
 
-  async #found(run: string): Promise<Manifest | undefined> {
-    const found = await this.objects.read(manifestKey(run));
-    return found && manifestIn(found.bytes.toString('utf8'));
-  }
-
   async #manifest(run: string): Promise<Manifest> {
-    const manifest = await this.#found(run);
+    const manifest = await manifestAt(this.objects, run);
     if (manifest?.run_id === run) return manifest;
     throw new SinkError('E_SINK_FOREIGN', `${this.objects.root}/${manifestKey(run)} cannot be read as the manifest of its run`);
   }
@@ -202,8 +197,7 @@ export class PointerFormat implements TableFormat<PointerState> {
 
 /** Returns the pointer of tables that are published together. */
 export async function pointerOfSeveral(objects: ObjectStore): Promise<Pointer | undefined> {
-  const found = await objects.read(pointerKey);
-  const { data } = content().safeParse(jsonIn(found?.bytes.toString('utf8') ?? ''));
+  const { data } = content().safeParse(jsonIn(await textAt(objects, pointerKey)));
   const tables = data ? tablesOf(data) : [''];
   return tables.includes('') ? undefined : new Pointer(objects, tables);
 }

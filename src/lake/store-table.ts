@@ -36,6 +36,16 @@ export async function keysBelow(objects: ObjectStore, prefixes: readonly string[
   return keys;
 }
 
+/** Returns the text of an object; empty if it is missing. */
+export async function textAt(objects: ObjectStore, key: string): Promise<string> {
+  return (await objects.read(key))?.bytes.toString('utf8') ?? '';
+}
+
+/** Returns the manifest of a run; `undefined` if it is missing, or cannot be read. */
+export async function manifestAt(objects: ObjectStore, run: string): Promise<Manifest | undefined> {
+  return manifestIn(await textAt(objects, manifestKey(run)));
+}
+
 /** What a run leaves before its first data file, so that the next one can remove its objects if it never commits. */
 const intent = schema((z) =>
   z.object({
@@ -112,8 +122,7 @@ export class StoreTable {
    */
   async manifest({ run, sha256 }: CommittedRun): Promise<{ text: string; manifest: Manifest | undefined; isUnchanged?: boolean }> {
     if (this.format.link !== undefined) return this.format.manifest(run);
-    const found = await this.objects.read(manifestKey(run));
-    const text = found?.bytes.toString('utf8') ?? '';
+    const text = await textAt(this.objects, manifestKey(run));
     const manifest = manifestIn(text);
     if (manifest?.run_id !== run)
       throw new SinkError('E_SINK_FOREIGN', `${this.path}/${manifestKey(run)} cannot be read as the manifest of its run`);
@@ -122,8 +131,7 @@ export class StoreTable {
 
   /** Returns what the last run said that found nothing to change, if a version is still the one that it found. */
   async unchanged({ current }: Pick<TableVersion, 'current'>): Promise<Manifest | undefined> {
-    const found = await this.objects.read(unchangedKey);
-    const manifest = manifestIn(found?.bytes.toString('utf8') ?? '');
+    const manifest = manifestIn(await textAt(this.objects, unchangedKey));
     return current && manifest?.replaced === current.run ? manifest : undefined;
   }
 
@@ -147,7 +155,7 @@ export class StoreTable {
     const version = await this.format.load();
     // Other programs removed all of its runs, so none is newer.
     if (version === undefined || (version.current === undefined && version.files.length > 0)) return version;
-    const { data: last } = tableReturn().safeParse(jsonIn((await this.objects.read(returnKey))?.bytes.toString('utf8') ?? ''));
+    const { data: last } = tableReturn().safeParse(jsonIn(await textAt(this.objects, returnKey)));
     const newest = version.runs.toSorted().at(-1);
     const isPart = (run: string) => last === undefined || run <= last.run || run > last.until;
     const later = committed.find((run) => isPart(run) && (newest === undefined || run > newest));
@@ -251,7 +259,7 @@ export function notATable(path: string): SinkError {
 export async function intentsIn(objects: ObjectStore): Promise<readonly Intent[]> {
   const found: Intent[] = [];
   for await (const { key } of objects.list(intentsFolder)) {
-    const { data } = intent().safeParse(jsonIn((await objects.read(key))?.bytes.toString('utf8') ?? ''));
+    const { data } = intent().safeParse(jsonIn(await textAt(objects, key)));
     if (data && intentKey(data.run) === key) found.push(data);
   }
   return found;

@@ -3,8 +3,8 @@ import { GateError, SinkError, version, type OutputColumn } from '../../core/ind
 import { lostTo, type ObjectStore, writeOnce } from '../../store/index.js';
 import type { CommittedRun, PartitionField, TableChange, TableFormat, TableVersion } from '../format.js';
 import { inGroups } from '../in-groups.js';
-import { manifestIn, type Manifest } from '../manifest.js';
-import { manifestKey } from '../store-table.js';
+import type { Manifest } from '../manifest.js';
+import { manifestAt } from '../store-table.js';
 import { type DeltaAction, actionsIn, adding, checkDeltaNames, fieldsFor, fieldsOf, folders } from './actions.js';
 import { metaDataOf, removeOf, retyped } from './actions.js';
 import { applyActions, type DeltaState, type RunState, unreachable } from './log.js';
@@ -147,8 +147,7 @@ export class DeltaFormat implements TableFormat<DeltaState> {
 
   /** Compares with the manifest, because runs of earlier releases did not count. @throws {GateError} `E_GATE_VERIFY`. */
   async #checkRows({ run, rows }: RunState): Promise<void> {
-    const found = await this.store.read(manifestKey(run));
-    const said = found && manifestIn(found.bytes.toString('utf8'))?.rows;
+    const said = (await manifestAt(this.store, run))?.rows;
     if (said !== undefined && said !== rows)
       throw new GateError('E_GATE_VERIFY', `${this.store.root}: the Delta table has ${rows} rows, but run ${run} left ${said}`);
   }

@@ -3,8 +3,8 @@ import { type OutputColumn, SinkError } from '../../core/index.js';
 import { decided, isLocked, lostTo, type ObjectStore } from '../../store/index.js';
 import type { CommittedRun, FieldIds, PartitionField, TableChange, TableFormat, TableVersion } from '../format.js';
 import { inGroups } from '../in-groups.js';
-import { type Manifest, manifestIn } from '../manifest.js';
-import { keysBelow, manifestKey, prefixesOf } from '../store-table.js';
+import type { Manifest } from '../manifest.js';
+import { keysBelow, manifestAt, prefixesOf } from '../store-table.js';
 import type { Catalog, CatalogTable, Update } from './catalog.js';
 import { dataFileOf, partitionFolder, partitionTypeOf } from './data-files.js';
 import { type ManifestContent, type ManifestEntry, type SnapshotNumbers, status, sumOfEntries, type WrittenManifest } from './manifests.js';
@@ -65,7 +65,11 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     if (snapshot !== undefined && properties?.[writerProperty] === undefined)
       throw new SinkError('E_SINK_FOREIGN', `${root} is a table of another writer, with data that leadstream did not write`);
     const { current } = historyOf(table.metadata);
-    return this.#version(table, snapshot ? await this.#readable(snapshot) : [], current && (await this.#manifest(runOf(current).run)));
+    return this.#version(
+      table,
+      snapshot ? await this.#readable(snapshot) : [],
+      current && (await manifestAt(this.store, runOf(current).run)),
+    );
   }
 
   async commit(base: Version | undefined, change: TableChange): Promise<Version> {
@@ -104,7 +108,7 @@ export class IcebergFormat implements TableFormat<IcebergState> {
   async restore({ state: { table, before } }: Version, run: string): Promise<Version> {
     const { metadata } = table;
     const target = historyOf(metadata).earlier.find(({ summary }) => summary[runProperty] === run);
-    const manifest = await this.#manifest(run);
+    const manifest = await manifestAt(this.store, run);
     if (target === undefined || manifest === undefined)
       throw new SinkError('E_SINK_RUN', `${this.store.root} has no snapshot and manifest of the run ${run}`);
     const manifests = await this.#readable(target);
@@ -154,12 +158,6 @@ export class IcebergFormat implements TableFormat<IcebergState> {
     const reached = new Set([...stay].flatMap((id) => named.get(id) ?? []));
     const obsolete = [...left, ...ids.flatMap((id) => named.get(id) ?? [])];
     return [...new Set(obsolete)].filter((key) => !reached.has(key));
-  }
-
-  /** Reads the manifest of a run; `undefined` if it cannot be read. */
-  async #manifest(run: string): Promise<Manifest | undefined> {
-    const found = await this.store.read(manifestKey(run));
-    return found && manifestIn(found.bytes.toString('utf8'));
   }
 
   /** Returns the files of a snapshot, none of which needs more than a reader of Parquet. */
