@@ -47,7 +47,7 @@ export function endOfText(json: Uint8Array, start: number): number {
 const words = ['null', 'true', 'false'].map((word) => Buffer.from(word));
 
 /** Returns the offset after a number, `true`, `false` or `null` that starts at an offset, or -1. */
-export function endOfLiteral(json: Uint8Array, start: number): number {
+function endOfLiteral(json: Uint8Array, start: number): number {
   for (const word of words)
     if (word[0] === json[start]) return word.every((byte, index) => json[start + index] === byte) ? start + word.length : -1;
   return endOfNumber(json, start);
@@ -81,7 +81,7 @@ function afterDigits(json: Uint8Array, start: number): number {
 }
 
 /** Returns the offset after the list or record that starts at an offset, or -1 if it does not end. Its content is not validated. */
-export function endOfNested(json: Uint8Array, start: number): number {
+function endOfNested(json: Uint8Array, start: number): number {
   let depth = 0;
   let at = start;
   do {
@@ -94,6 +94,14 @@ export function endOfNested(json: Uint8Array, start: number): number {
     at += 1;
   } while (depth > 0 && at < json.length);
   return depth === 0 ? at : -1;
+}
+
+/** Returns the offset after the value that starts at an offset, or -1. Texts, lists and records are not validated. */
+export function endOfValue(json: Uint8Array, start: number): number {
+  const byte = json[start];
+  if (byte !== quote) return byte === openList || byte === openRecord ? endOfNested(json, start) : endOfLiteral(json, start);
+  const end = endOfText(json, start);
+  return end < 0 ? -1 : end + 1;
 }
 
 /** Returns a list or record without white space, its strings as `JSON.stringify` writes them; `undefined` for invalid JSON. */

@@ -1,4 +1,4 @@
-import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from './places.js';
+import { afterSpace, ascii, compact, endOfText, endOfValue } from './places.js';
 import { isDeepStrictEqual } from 'node:util';
 import { ambiguous, JsonText, readJson, type JsonRecord, type JsonValue } from './read.js';
 
@@ -27,7 +27,8 @@ export function valueAt(json: Uint8Array, segments: readonly string[], mayRepeat
   const value = bufferOf(place);
   if (value[0] === ascii.quote) return JSON.parse(value.toString('utf8')) as string;
   const isNested = value[0] === ascii.openList || value[0] === ascii.openRecord;
-  const text = isNested ? compact(value, 0, endOfNested(value, 0)) : value.toString('latin1', 0, endOfLiteral(value, 0));
+  const end = endOfValue(value, 0);
+  const text = isNested ? compact(value, 0, end) : value.toString('latin1', 0, end);
   return text === undefined || text === 'null' ? null : new JsonText(text);
 }
 
@@ -67,12 +68,6 @@ function itemOf(json: Buffer, start: number, wanted: string): Bounds | undefined
 function afterComma(json: Buffer, end: number): number {
   const at = afterSpace(json, end);
   return json[at] === ascii.comma ? afterSpace(json, at + 1) : at;
-}
-
-function endOfValue(json: Buffer, start: number): number {
-  const byte = json[start];
-  if (byte === ascii.quote) return endOfText(json, start) + 1;
-  return byte === ascii.openList || byte === ascii.openRecord ? endOfNested(json, start) : endOfLiteral(json, start);
 }
 
 function bufferOf(json: Uint8Array): Buffer {

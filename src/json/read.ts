@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
-import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from './places.js';
+import { afterSpace, ascii, compact, endOfText, endOfValue } from './places.js';
 
 /** The JSON text of a value that is not a string: a number as written, others without white space. */
 export class JsonText {
@@ -132,7 +132,7 @@ class Reader {
     if (byte === quote) return this.#text();
     const from = this.#at;
     const nested = byte === openList || byte === openRecord;
-    const end = nested ? endOfNested(json, from) : endOfLiteral(json, from);
+    const end = endOfValue(json, from);
     const text = end < 0 ? undefined : nested ? compact(json, from, end) : json.toString('latin1', from, end);
     if (text === undefined) throw new SyntaxError();
     this.#at = end;

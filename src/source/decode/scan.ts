@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { FlatVector, longer, Utf8Vector } from '../../vector/index.js';
-import { afterSpace, ascii, compact, endOfLiteral, endOfNested, endOfText } from '../../json/index.js';
+import { afterSpace, ascii, compact, endOfText, endOfValue } from '../../json/index.js';
 
 /** A list of records with the same layout, which can be transferred between threads. */
 export interface Scanned {
@@ -84,13 +84,6 @@ function formOf(body: Buffer): Form | undefined {
   const close = body.subarray(behind, at + 1);
   const gapLengths = Uint32Array.from(gaps, ({ length }) => length);
   return { names: [...names], start, gaps: Buffer.concat(gaps), gapLengths, close, length: at + 1 - start };
-}
-
-function endOfValue(body: Buffer, start: number): number {
-  const byte = body[start];
-  if (byte !== quote) return byte === openList || byte === openRecord ? endOfNested(body, start) : endOfLiteral(body, start);
-  const end = endOfText(body, start);
-  return end < 0 ? -1 : end + 1;
 }
 
 class Scan {
