@@ -73,23 +73,18 @@ type ZodIssue = z.core.$ZodIssue;
 
 /** Converts text where a schema requires a number or boolean. @returns `undefined` for an invalid value. */
 export function validated<T>(schema: z.ZodType<T>, value: unknown, at: Path, problem: Problem): T | undefined {
-  const spelled = spelledOut(schema, value);
-  const result = schema.safeParse(spelled);
-  if (result.success) return result.data;
-  for (const { path, message, onKey } of schemaProblems(schema, spelled, at)) problem(path, message, onKey);
-  return undefined;
-}
-
-function spelledOut(schema: z.ZodType, value: unknown): unknown {
-  const result = schema.safeParse(value);
-  if (result.success) return value;
+  const asText = schema.safeParse(value);
+  if (asText.success) return asText.data;
   const spelled = { value: structuredClone(value) };
-  for (const issue of result.error.issues.flatMap(alternativesOf)) {
+  for (const issue of asText.error.issues.flatMap(alternativesOf)) {
     const path = ['value', ...issue.path];
     const converted = issue.code === 'invalid_type' ? convert(issue.expected, getIn(spelled, path)) : undefined;
     if (converted !== undefined) setIn(spelled, path, converted);
   }
-  return spelled.value;
+  const { success, data } = schema.safeParse(spelled.value);
+  if (success) return data;
+  for (const { path, message, onKey } of schemaProblems(schema, spelled.value, at)) problem(path, message, onKey);
+  return undefined;
 }
 
 function alternativesOf(issue: ZodIssue): readonly ZodIssue[] {
