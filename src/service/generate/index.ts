@@ -7,7 +7,7 @@ import { Draw, numbering, type FullRow, type World, mix, areaCodeOf, places, typ
 export interface GenerateOptions extends Partial<Readonly<Record<keyof typeof generatedRows, number>>> {
   /** A whole number, of which 32 bits are used. Default 1. */
   readonly seed?: number;
-  /** The last lead comes just before this midnight UTC, a day as `YYYY-MM-DD` after 1970-01-01. Default: the first one comes on 2023-01-01. */
+  /** Day, `YYYY-MM-DD` after 1970-01-01: the last lead comes just before this midnight UTC. Default: the first comes on 2023-01-01. */
   readonly until?: string;
   /** Whether some leads live in Canada, with postal codes that have letters. Default: false; every zipcode has five digits. */
   readonly canadian?: boolean;
@@ -25,7 +25,7 @@ const generators = {
  * Generates consistent rows without real personal data: the same for the same options, in every process. A row is computed at its first
  * request and kept, up to 33,554,432 characters in all. Zipcodes and cities are real and are loaded with the first lead or area code.
  *
- * @throws {LeadstreamError} `E_USAGE` for a number that is negative or not whole, for rows without an owner, or for a day that does not exist.
+ * @throws {LeadstreamError} `E_USAGE` for a number that is negative or not whole, rows without an owner, or a day that does not exist.
  *
  * @example
  * const source = generate({ leads: 1_000_000, seed: 7 });
@@ -241,7 +241,7 @@ function areaCodeRow(seed: number, index: number): FullRow<typeof collections.ar
   };
 }
 
-/** One lead in eight is of somebody who came before, among the last thousand; of these, a third has another e-mail address, a third another cell phone. */
+/** One lead in eight is of a person among the last thousand leads; a third of these has another e-mail, a third another cell phone. */
 function leadRow(world: World, draw: Draw, index: number): FullRow<typeof collections.leads> {
   const lead = drawnLead(world, draw, index);
   const drawn = mix(world.seed, 9, index);
