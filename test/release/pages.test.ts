@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cli } from '../support/cli.js';
 import { blocksIn, guide } from '../support/doc-comments.js';
-import { service } from '../support/services.js';
+import { service, testKey } from '../support/services.js';
 
 // The page on programs has no pipeline file and no command.
 const pages = ['README.md', ...guide.filter((page) => !page.endsWith('embedding.md'))];
@@ -12,6 +12,7 @@ test.each(pages)('every pipeline in %s runs', async (page) => {
   const env = {
     ...from.env,
     LEADSTREAM_HMAC_KEY: 'a-key-of-sixteen-characters',
+    ...{ EU_URL: from.url, US_URL: from.url, EU_KEY: testKey, US_KEY: testKey },
     DONE_URL: from.url,
     ALERT_URL: from.url,
     CATALOG_CREDENTIAL: 'id:secret',
@@ -44,7 +45,7 @@ test.each(pages)('every pipeline in %s runs', async (page) => {
 function completed(text: string): string {
   if (text.includes('---')) return text;
   const usual = { name: 'part', service: '{ limit: 500, end_wait: 0s }', from: 'leads', to: '[{ csv: { path: part.csv } }]' };
-  const missing = Object.entries(usual).filter(([key]) => !new RegExp(`^${key}:`, 'm').test(text));
+  const missing = Object.entries(usual).filter(([key]) => !new RegExp(`^${key}s?:`, 'm').test(text));
   return `${missing.map(([key, value]) => `${key}: ${value}\n`).join('')}${text}`;
 }
 
