@@ -17,6 +17,8 @@ export interface PublishOptions {
   readonly commit: Commit;
   readonly partial?: boolean;
   readonly events?: Events;
+  /** Receives the places of the outputs that have published before the others. */
+  readonly done?: string[];
   readonly nonFatal: (failure: unknown) => void;
 }
 
@@ -25,8 +27,10 @@ export interface PublishOptions {
  * it is completed even if this process is killed. A failure names the outputs published before it.
  * @param log Default: nothing completes an interrupted commit.
  */
-export async function publish({ outputs, commit, partial = false, events, nonFatal }: PublishOptions, log?: CommitLog): Promise<void> {
-  const done: string[] = [];
+export async function publish(
+  { outputs, commit, partial = false, events, done = [], nonFatal }: PublishOptions,
+  log?: CommitLog,
+): Promise<void> {
   const ready = async () => {
     for (const { at, prepared } of outputs) {
       if (!prepared.commit) continue;

@@ -219,7 +219,10 @@ class Attempt {
     };
     const commit = { outputs: claim.paths, actions };
     // A run that only prints is not logged.
-    await publish({ outputs, commit, partial: report.partial, events: run.events, nonFatal }, run.publishes ? log : undefined);
+    await publish(
+      { outputs, commit, partial: report.partial, events: run.events, done: run.published, nonFatal },
+      run.publishes ? log : undefined,
+    );
     this.#isFinal = true;
     return { ...report, gates: this.#gates, finishedAt: new Date().toISOString() };
   }

@@ -67,6 +67,8 @@ export class Run {
   readonly limiters: RateLimiters;
   readonly warnings: Warning[] = [];
   readonly events: Events;
+  /** Outputs that have published: their rows are there, even if another output could not be published. */
+  readonly published: string[] = [];
   /** Whether it publishes anything that later runs find. */
   readonly publishes: boolean;
   /** A run with a limit does not touch the pages of an interrupted run. */
@@ -98,12 +100,12 @@ export class Run {
     this.#spools = this.publishes && pipeline.plan.stoppedBy === undefined;
   }
 
-  /** Waits a moment if something was locked. @returns `false` if no time is left, or rows may have been printed since the run `began`. */
+  /** Waits a moment if something was locked. @returns `false` if no time is left, or rows may have left the run since it `began`. */
   async waits(failure: unknown, began: boolean): Promise<boolean> {
     const { signal } = this.stop;
     const leftMs = (this.options.waitMs ?? 0) - (performance.now() - this.#beganMs);
     const printed = began && this.pipeline.plan.sinks.some(({ definition }) => definition.prints);
-    if (leftMs <= 0 || signal.aborted || printed || !isLocked(failure)) return false;
+    if (leftMs <= 0 || signal.aborted || printed || this.published.length > 0 || !isLocked(failure)) return false;
     // Runs that wait for one another should not try at the same time.
     await wait(Math.min(leftMs, 500 + 1_000 * Math.random()), undefined, { signal }).catch(() => refuseStopped(signal));
     return true;

@@ -1,8 +1,12 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defineSink } from '../../../src/leadstream.js';
+import { loadPipeline } from '../../../src/plan/index.js';
+import { runPipeline } from '../../../src/run/index.js';
 import { lockOutputs, Stores } from '../../../src/store/index.js';
 import { cli } from '../../support/cli.js';
-import { service, toCsv, workplace } from '../../support/services.js';
-import { visible } from '../../support/temporary.js';
+import { pipelineText, service, toCsv, workplace } from '../../support/services.js';
+import { temporaryFolder, visible } from '../../support/temporary.js';
 
 /** @param afterMs When the other run ends; before it, the command cannot have an output. */
 async function held(afterMs: number, ...words: string[]) {
@@ -32,5 +36,28 @@ describe('leadstream run --wait', () => {
       expect(await running).toMatchObject({ code });
       await lock.release();
     }
+  });
+
+  test('does not wait once an output has published, which a second try would write again', async () => {
+    const [from, baseDir] = [await service(), await temporaryFolder()];
+    let commits = 0;
+    const between = defineSink('between', {
+      open: () => ({
+        write: () => undefined,
+        abort: () => undefined,
+        commit: () => {
+          commits += 1;
+          return writeFile(join(baseDir, 'b/_delta_log/00000000000000000001.json'), '{"commitInfo":{"timestamp":0,"operation":"FOREIGN"}}');
+        },
+      }),
+    });
+    const table = (name: string) => `  - parquet: { path: ${name}, table: delta, mode: append }`;
+    const body = (...sinks: string[]) => pipelineText(['from: users', 'to:', ...sinks].join('\n'));
+    const options = { env: from.env, baseDir, sinks: [between] };
+    await runPipeline(await loadPipeline({ text: body(table('b')), file: 'p.yaml' }, options));
+    const pipeline = await loadPipeline({ text: body(table('a'), '  - between: {}', table('b')), file: 'p.yaml' }, options);
+    await expect(runPipeline(pipeline, { waitMs: 600_000 })).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
+    expect(commits).toBe(1);
+    expect(await cli(['verify', 'a'], { cwd: baseDir })).toMatchObject({ code: 0 });
   });
 });
