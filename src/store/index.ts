@@ -3,7 +3,7 @@ export type { Action, Commit, LinkAction, PreparedCommit, RenameAction } from '.
 export { DiskObjects } from './disk-objects.js';
 export * from './failure.js';
 export * from './files.js';
-export { inTurn, type RunLock, lockOutputs, lockOwn } from './lock.js';
+export { inTurn, type RunLock, lockOutputs, lockOwn, lockSoon } from './lock.js';
 export * from './objects.js';
 export * from './objects-at.js';
 export * from './output-file.js';

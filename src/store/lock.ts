@@ -69,18 +69,23 @@ async function lockEach(paths: readonly string[], options: ObjectLockOptions, mo
 
 /** Works on a file of the state folder that other runs change, too. @throws {LeadstreamError} `E_RUN_LOCKED` after ten seconds. */
 export async function inTurn<T>(path: string, runId: string, work: () => Promise<T>): Promise<T> {
-  let lock: RunLock | undefined;
-  for (let turns = 500; lock === undefined; turns -= 1) {
-    lock = await lockOwn(path, { runId }).catch((failure: unknown) => {
-      if (turns === 0 || !isLocked(failure)) throw failure;
-      return wait(20, undefined);
-    });
-  }
+  const lock = await lockSoon(path, runId, 10_000);
   try {
     return await work();
   } finally {
     await lock.release();
   }
+}
+
+/** As `lockOwn`, for what others lock for a moment only. @throws {LeadstreamError} `E_RUN_LOCKED` after `patienceMs`. */
+export async function lockSoon(path: string, runId: string, patienceMs: number): Promise<RunLock> {
+  for (let leftMs = patienceMs; ; leftMs -= 20)
+    try {
+      return await lockOwn(path, { runId });
+    } catch (failure) {
+      if (leftMs <= 0 || !isLocked(failure)) throw failure;
+      await wait(20);
+    }
 }
 
 async function take(output: string, mine: Owner, mode: number): Promise<HeldLock> {

@@ -2,7 +2,7 @@ import { readdir, rmdir, stat } from 'node:fs/promises';
 import { join, resolve, basename } from 'node:path';
 import { randomBytes, createHash, createHmac } from 'node:crypto';
 import type { z } from 'zod';
-import { attempt, isPrivate, jsonIn, lockOwn, readOwn, unlessLocked, unlessMissing } from '../../store/index.js';
+import { attempt, inTurn, isPrivate, jsonIn, lockOwn, readOwn, unlessLocked, unlessMissing } from '../../store/index.js';
 import { removeFile, removeTemporaries, replaceFile, temporaryEnding } from '../../store/index.js';
 import { logName, isLost } from './page-log.js';
 import { SinkError, LeadstreamError, schema } from '../../core/index.js';
@@ -162,9 +162,13 @@ export async function accountKey(folder: string): Promise<Buffer> {
   await removeTemporaries(folder, (name) => name === keyName);
   const found = await knownKey(folder);
   if (found) return found;
-  await replaceFile(join(folder, keyName), `${randomBytes(keyBytes).toString('hex')}\n`, 0o600);
-  // Two first runs at the same time use the key stored now. At worst, one of them cannot be resumed.
-  return (await knownKey(folder)) ?? randomBytes(keyBytes);
+  const path = join(folder, keyName);
+  // First runs at the same time must get the same key: the pages and counts of another would not be found again.
+  return inTurn(path, 'key', async () => {
+    const made = (await knownKey(folder)) ?? randomBytes(keyBytes);
+    await replaceFile(path, `${made.toString('hex')}\n`, 0o600);
+    return made;
+  });
 }
 
 const keyName = 'account.key';

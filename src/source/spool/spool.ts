@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { itemAt, LeadstreamError, newRunId, reasonOf } from '../../core/index.js';
 import { defaults } from '../../options/index.js';
-import { isLocked, lockOwn, makePrivate, openOwn, reworded, type RunLock } from '../../store/index.js';
+import { isLocked, lockSoon, makePrivate, openOwn, reworded, type RunLock } from '../../store/index.js';
 import { accountKey, clearSource, inState, isFresh, nameOf, readMarker, removeSource, type SpooledSource, writeMarker } from './folder.js';
 import { headerBytes, headerOf, isIntact, logName, recordsIn, unlessLost } from './page-log.js';
 
@@ -30,7 +30,8 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   return inState('E_SINK_PATH', `cannot spool pages in ${spools}`, async () => {
     await makePrivate(spools);
     const folder = join(spools, nameOf(source, await accountKey(spools)));
-    const lock = await lockOwn(folder, { runId }).catch((failure: unknown) => {
+    // A run that begins removes old pages, and has the lock meanwhile.
+    const lock = await lockSoon(folder, runId, 1_000).catch((failure: unknown) => {
       throw lockedFor(source.collection.name, failure);
     });
     let log: FileHandle | undefined;

@@ -3,9 +3,11 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFile, mkdir, readdir, readFile, readlink, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { collections } from '../../../src/collections/index.js';
 import { openSpool, type Spool, type SpoolOptions } from '../../../src/source/spool/spool.js';
-import { sweepSpools } from '../../../src/source/index.js';
+import { accountKey, sweepSpools } from '../../../src/source/index.js';
+import { lockOwn } from '../../../src/store/index.js';
 import { start } from '../store/support.js';
 import { turns } from '../../support/pages.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
@@ -422,8 +424,27 @@ test('pages that cannot be written name page, folder and option, and do not harm
   expect(spool.damaged).toBe(0);
 });
 
+describe('accountKey', () => {
+  test('is the same for all runs that begin at the same time', async () => {
+    for (const _ of range(1, 20)) {
+      const folder = await temporaryFolder();
+      const keys = await Promise.all(range(0, 8).map((ms) => wait(ms).then(() => accountKey(folder))));
+      expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(1);
+    }
+  });
+});
+
 describe('sweepSpools', () => {
   const later = () => Date.now() + 7 * hour;
+
+  test('does not keep another run of the same command from its list', async () => {
+    const folder = await temporaryFolder();
+    const old = await interrupted(folder);
+    const sweeping = await lockOwn(old.folder, { runId: 'sweep-1' });
+    setTimeout(() => void sweeping.release(), 60);
+    await using spool = await open(folder);
+    expect(spool.resumed).toBe(3);
+  });
 
   test('removes what is too old, by the age that the run gave it', async () => {
     const folder = await temporaryFolder();
