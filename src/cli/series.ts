@@ -64,8 +64,6 @@ export async function runSeries(
   return series.end();
 }
 
-const nothing = () => Promise.resolve(undefined);
-
 class Series {
   /** Files that were not loaded, then the pipelines. */
   #documents: readonly PipelineDocument[] = [];
@@ -74,8 +72,6 @@ class Series {
   /** By the ids of their runs. */
   readonly runs = new Map<string, Pipeline>();
   readonly #statuses = new Set<Status>();
-  /** How runs ended whose summaries wait for those of earlier files. */
-  readonly #ended = new Map<string, () => Promise<PipelineDocument | undefined>>();
   /** Settles when the report has all ends so far. */
   #noted = Promise.resolve();
 
@@ -94,34 +90,23 @@ class Series {
   }
 
   async run(pipeline: Pipeline): Promise<void> {
+    if (this.#stopped) return;
     const observed = new RunObserver();
-    const ended = this.#stopped
-      ? nothing
-      : await this.#observedRun(pipeline, observed).then(
-          (report) => () => this.#published(pipeline, report, observed),
-          (failure: unknown) => {
-            this.#stopped ||= this.#stops(failure);
-            return () => this.#unpublished(pipeline, failure, observed);
-          },
-        );
-    this.#ended.set(pipeline.name, ended);
-    this.#noted = this.#noted.then(() => this.#note(pipeline));
+    const document = await this.#observedRun(pipeline, observed).then(
+      (report) => this.#published(pipeline, report, observed),
+      (failure: unknown) => {
+        this.#stopped ||= this.#stops(failure);
+        return this.#unpublished(pipeline, failure, observed);
+      },
+    );
+    this.#noted = this.#noted.then(() => this.#note(pipeline.name, document));
     await this.#noted;
   }
 
-  /** Prints what is ready: of runs at the same time in the order of the files. */
-  async #note({ name }: Pipeline): Promise<void> {
-    const names = (this.around.parallel ?? 1) === 1 ? [name] : this.pipelines.map((each) => each.name);
-    for (const each of names) {
-      const end = this.#ended.get(each);
-      if (!end) return;
-      this.#ended.set(each, nothing);
-      const document = await end();
-      if (!document) continue;
-      this.#documents = this.#documents.map((known) => (known.pipeline === each ? document : known));
-      await this.around.metrics?.ended(each, document);
-      if (this.#isLeft) await this.#write();
-    }
+  async #note(pipeline: string, document: PipelineDocument): Promise<void> {
+    this.#documents = this.#documents.map((known) => (known.pipeline === pipeline ? document : known));
+    await this.around.metrics?.ended(pipeline, document);
+    if (this.#isLeft) await this.#write();
   }
 
   async #observedRun(pipeline: Pipeline, observed: RunObserver): Promise<RunReport> {

