@@ -1,4 +1,4 @@
-import { amountOf, type Consistency, itemAt, SourceError } from '../core/index.js';
+import { amountOf, type Consistency, SourceError } from '../core/index.js';
 import { accountMark } from '../http/index.js';
 import type { SinceState } from '../lake/index.js';
 import type { Pipeline } from '../plan/index.js';
@@ -20,9 +20,8 @@ export class Since {
   /** What is read of the list. Default: all of it. */
   range: ListRange | undefined;
   readonly #of: string;
-  /** What the last run of each output left, and where it had read to. */
-  #states: readonly SinceState[] = [];
-  #ends: readonly EndOfRead[] = [];
+  /** What the last run of all outputs left. */
+  #last: SinceState | undefined;
   /** The last pages, with a digest of each row. */
   readonly #pages: { readonly position: number; readonly digests: Uint32Array }[] = [];
   /** Number of the first page that a run from there would read. */
@@ -52,34 +51,28 @@ export class Since {
     const states = outputs.flatMap(({ earlier }) => earlier?.since ?? []);
     const isNew = outputs.every(({ earlier }) => earlier === undefined);
     const isOther = states.some(({ of }) => of !== this.#of);
-    if (states.length === outputs.length && !isOther) this.#states = states;
-    const ends = this.#states.flatMap(({ end }) => end ?? []);
-    if (ends.length === outputs.length) this.#ends = ends;
     const isReturned = outputs.some(({ output, earlier }) => {
       const last = counts?.ofOutput(output)?.run;
       return last !== undefined && last !== earlier?.since?.run;
     });
-    const age = Date.parse(this.run.startedAt) - Math.min(...states.map(({ whole }) => Date.parse(whole)));
-    const off = states.find((state) => state.off !== undefined)?.off;
-    const reasons: readonly (readonly [applies: boolean, why: string | undefined])[] = [
-      [doubt !== undefined, doubt],
-      [isNew || this.run.options.restart === true, undefined],
-      [states.length < outputs.length, 'an output has no record of its last read, or other rows than that left'],
-      [isOther, 'the pipeline, its service, its account or its key of masks is not that of the last run'],
-      [off !== undefined, `since is off, because run ${off} found rows that earlier ones had missed; change the file to try it again`],
-      [isReturned, 'an output is not as the last run left it, as after a rollback'],
-      [this.#ends.length === 0, 'the list changed while the last run read it'],
-      [!(age >= 0 && age < this.options.full_every), undefined],
-      [this.#from === 0, undefined],
-    ];
-    const found = reasons.find(([applies]) => applies);
-    if (!found) this.range = { from: this.#from };
-    return found?.[1];
+    const isOneRun = states.every(({ run }) => run === states[0]?.run);
+    if (states.length === outputs.length && !isOther && isOneRun) this.#last = states[0];
+    if (doubt !== undefined || isNew || this.run.options.restart) return doubt;
+    if (states.length < outputs.length) return 'an output has no record of its last read, or other rows than that left';
+    if (isOther) return 'the pipeline, its service, its account or its key of masks is not that of the last run';
+    const { off, end, whole = '' } = this.#last ?? {};
+    if (off !== undefined)
+      return `since is off, because run ${off} found rows that earlier ones had missed; change the file to try it again`;
+    if (isReturned || !isOneRun) return 'an output is not as the last run left it, as after a rollback';
+    if (!end) return 'the list changed while the last run read it';
+    const age = Date.parse(this.run.startedAt) - Date.parse(whole);
+    if (age >= 0 && age < this.options.full_every && end.from > 0) this.range = { from: end.from };
+    return undefined;
   }
 
   /** Notes the rows of a page as they are in the list. */
   readonly onRead = ({ number, position, digests }: ReadPage): void => {
-    if (position >= this.#from) this.#firstPage = Math.min(number, this.#firstPage);
+    if (position >= (this.#last?.end?.from ?? Infinity)) this.#firstPage = Math.min(number, this.#firstPage);
     if (this.#pages.at(-1)?.position === position) this.#pages.pop();
     this.#pages.push({ position, digests });
     if (!this.range && this.#pages.length > this.options.overlap + 1) this.#pages.shift();
@@ -87,7 +80,7 @@ export class Since {
 
   /** Called before each page is written, and after the last one: counts what was new or changed in the rows before `#firstPage`. */
   async beforePage(number: number, outputs: RunOutputs): Promise<void> {
-    if (this.range || this.#ends.length === 0 || this.#missed || number < this.#firstPage) return;
+    if (this.range || !this.#last?.end || this.#missed || number < this.#firstPage) return;
     const counts = await each(outputs.opened, async ({ writer }) => (await writer.soFar?.()) ?? { inserted: 0, changed: 0 });
     const most = (name: 'inserted' | 'changed') => Math.max(...counts.map((count) => count[name]));
     this.#missed = { inserted: most('inserted'), changed: most('changed') };
@@ -95,12 +88,12 @@ export class Since {
 
   /** @returns Why the whole list has to be read after all. */
   doubt(consistency: Consistency): string | undefined {
-    if (!this.range) return undefined;
+    const end = this.#last?.end;
+    if (!this.range || !end) return undefined;
     const [first] = this.#pages;
-    const isLike = ({ from, rows, sha256 }: EndOfRead) => this.#digest(from, rows) === sha256;
-    const { size } = this.#ends.find(({ from }) => from === this.#from) ?? {};
-    if (first?.position !== this.#from || first.digests.length !== size) return 'its pages have another size than in the last run';
-    if (!this.#ends.every(isLike)) return 'the last rows of the last run are not the same now, or not at their places';
+    if (first?.position !== end.from || first.digests.length !== end.size) return 'its pages have another size than in the last run';
+    if (this.#digest(end.from, end.rows) !== end.sha256)
+      return 'the last rows of the last run are not the same now, or not at their places';
     return isCertain(consistency) ? undefined : 'it changed while its end was read';
   }
 
@@ -120,9 +113,9 @@ export class Since {
   /** Returns what the next run needs to know, once everything is read. */
   state(consistency: Consistency): SinceState {
     const { runId: run, startedAt } = this.run;
-    const wholes = this.#states.map(({ whole }) => whole).sort();
-    const off = this.#states.find((state) => state.off !== undefined)?.off ?? (this.#missed?.inserted ? run : undefined);
-    return { run, of: this.#of, whole: this.range ? itemAt(wholes, 0) : startedAt, off, ...(isCertain(consistency) && { end: this.#end }) };
+    const whole = (this.range && this.#last?.whole) ?? startedAt;
+    const off = this.#last?.off ?? (this.#missed?.inserted ? run : undefined);
+    return { run, of: this.#of, whole, off, ...(isCertain(consistency) && { end: this.#end }) };
   }
 
   get #end(): EndOfRead {
@@ -144,11 +137,6 @@ export class Since {
         .slice(begin, begin + rows)
         .join(),
     );
-  }
-
-  /** Where reads can begin that miss nothing of any output. */
-  get #from(): number {
-    return Math.min(...this.#ends.map(({ from }) => from));
   }
 }
 
