@@ -3,13 +3,13 @@ import { catchError, map, of, pipe, switchMap, throwError, type Observable } fro
 import type { Collection } from '../collections/index.js';
 import { amountOf, isAddressable, itemAt, LeadstreamError, reasonOf, type Row } from '../core/index.js';
 import type { Watchers } from '../events/index.js';
-import { batchOf, emptyTally, pageOf, withBatch, type Fault, type Page, type Step, type Tally } from '../flow/index.js';
+import { batchOf, pageOf, withBatch, type Page, type Step, type Tally } from '../flow/index.js';
 import { bounds, checkUsage, number, object } from '../options/index.js';
 import { keeping, limit, type StepRuntime } from '../steps/index.js';
 import { isViolation } from '../source/index.js';
 import { batchFromRows, FlatVector } from '../vector/index.js';
-import type { PlannedSink, Pipeline, PlannedStep } from '../plan/index.js';
-import { runObserved, Stage, type ObservedRun, type Observing, type RowField } from './observed.js';
+import type { Pipeline, PlannedStep } from '../plan/index.js';
+import { extraStep, runObserved, type ObservedRun, type Stage, type Observing, type RowField } from './observed.js';
 import { onErrorOf } from './outputs.js';
 
 interface ExplainRowOptions {
@@ -81,16 +81,24 @@ export async function traceRow(pipeline: Pipeline, key: readonly string[], optio
     steps.push({ at, outcome: isLeft ? 'depends on all rows' : 'not reached', counts: {}, rows: [] });
     isLeft = false;
   }
-  const arrived = isLeft ? itemAt(stages, stages.length - 1) : undefined;
+  const sinks: RowPassage[] = [];
+  const arrived = isLeft ? itemAt(stages, stages.length - 1).rows : [];
+  for (const { at, where, config } of arrived.length > 0 ? plan.sinks : []) {
+    if (where === undefined) continue;
+    const keep = { ...extraStep(at, (runtime) => map(keeping(where, runtime))), input: plan.columns() };
+    const onError = onErrorOf(config, pipeline.onError);
+    const begin: Observing['begin'] = (runtime) => () => given(arrived, runtime);
+    const alone = { ...limited, onError, plan: { ...plan, steps: [keep] } };
+    const kept = await runObserved(alone, { steps: [keep], rows: Infinity, begin, now, signal, watch });
+    sinks.push(passageOf(itemAt(kept.stages, 0), itemAt(kept.stages, 1), { failure: kept.failure, reveal }));
+  }
   return {
     pipeline: pipeline.name,
     collection: name,
     record,
     steps,
     /** What the sinks with a `where` do with the rows that leave the last step; empty if none is known to leave it. */
-    sinks: plan.sinks.flatMap((sink) =>
-      arrived && sink.where !== undefined ? [atSink(sink, sink.where, arrived, { pipeline, now, reveal })] : [],
-    ),
+    sinks,
     /** The error of a run with this record. */
     failure: steps.some(({ preferred, outcome }) => preferred && outcome === 'dropped') ? undefined : failure,
   };
@@ -193,28 +201,6 @@ function passageOf(
   const reason = fault ? `field ${fault.field} ${fault.reason}` : unknown;
   const [preferred] = rival ? before.shown([rival], reveal) : [];
   return { ...shared, outcome, reason, rows, preferred };
-}
-
-function atSink(
-  sink: PlannedSink,
-  where: string,
-  arrived: Stage,
-  { pipeline, now, reveal }: { readonly pipeline: Pipeline; readonly now: Date; readonly reveal: boolean },
-): RowPassage {
-  const { at } = sink;
-  const input = pipeline.plan.columns();
-  const onError = onErrorOf(sink, pipeline.onError);
-  const tally = emptyTally();
-  const stage = new Stage(at, input, Infinity);
-  stage.tally = tally;
-  const reject = (_row: Row, fault: Fault) => void (stage.fault ??= fault);
-  try {
-    const keep = keeping(where, { at, tally, reject, input, onError, firstStart: now });
-    stage.take(keep(pageOf(1, batchFromRows(arrived.rows), { release: () => {} })));
-    return passageOf(arrived, stage, { failure: undefined, reveal });
-  } catch (failure) {
-    return passageOf(arrived, stage, { failure, reveal });
-  }
 }
 
 function isSame(a: Row, b: Row = {}): boolean {

@@ -123,7 +123,7 @@ async function open(sink: PlannedSink, options: RunOutputsOptions, columns: () =
   const output = sink.output ?? sink.place ?? (definition.prints ? undefined : at);
   const opened = { at, sink, writer, output, counts, earlier: writer.earlier };
   if (where === undefined) return opened;
-  const onError = onErrorOf(sink, context.onError);
+  const onError = onErrorOf(sink.config, context.onError);
   const firstStart = new Date(context.firstStart());
   let keepRows: ReturnType<typeof keeping> | undefined;
   const keep = (page: Page): Page => {
@@ -138,7 +138,7 @@ async function open(sink: PlannedSink, options: RunOutputsOptions, columns: () =
 }
 
 /** What happens to a row for which the `where` of a sink fails. */
-export function onErrorOf({ config }: PlannedSink, otherwise: OnError): OnError {
+export function onErrorOf(config: unknown, otherwise: OnError): OnError {
   const own = getIn(config, ['on_error']);
   return own === 'reject' || own === 'null' || own === 'fail' ? own : otherwise;
 }
