@@ -76,7 +76,7 @@ function blockOf({ service: given = {}, name }: DiagnoseOptions, { form, firstPa
     ...(first !== undefined && { first_page: first }),
     ...(limit !== undefined && { limit: String(limit) }),
   };
-  const text = stringify(name === undefined ? { service } : { services: { [name]: service } }, { schema: 'failsafe', lineWidth: 0 });
+  const text = stringify(name ? { services: { [name]: service } } : { service }, { schema: 'failsafe', lineWidth: 0 });
   return form?.remark === undefined ? text : text.replace(/^(\s+rest_api_key: .*)$/m, `$1 # set it to ${form.remark}`);
 }
 

@@ -39,19 +39,6 @@ export type TestResults = Awaited<ReturnType<typeof testPipelines>>;
 /** The key of a test's service. It opens nothing else. */
 const key = 'made-up-key-of-a-test';
 
-/** What a test leaves out: the pipeline's accounts and webhooks. */
-function withoutAccounts(services: readonly string[]): readonly (readonly string[])[] {
-  const all = [['service'], ...services.map((name) => ['services', name])];
-  return [
-    ...all.flatMap((at) => [
-      [...at, 'base_url'],
-      [...at, 'auth'],
-    ]),
-    ['on_success'],
-    ['on_failure'],
-  ];
-}
-
 /** The addresses of a test's services, by name; `''` is that of `service`. */
 type Urls = Readonly<Record<string, string>>;
 
@@ -77,7 +64,9 @@ export async function testPipelines(file: string, options: TestOptions = {}) {
     // References to files resolve against the working directory.
     // Sinks of databases are not opened, and a test has no place for their secrets.
     const from = { ...referenceSource(env, cwd), baseDir: folder, sinkSecret: 'postgres://localhost/of_a_test' };
-    const without = withoutAccounts(Object.keys(urls));
+    const places = [['service'], ...Object.keys(urls).map((name) => ['services', name])];
+    const accounts = places.flatMap((at) => ['base_url', 'auth'].map((part) => [...at, part]));
+    const without = [...accounts, ['on_success'], ['on_failure']];
     const checked = await checkDocuments(content, file, { ...own, cwd, set }, { from, without });
     const { pipeline, issues, outputs, document } = itemAt(checked.pipelines, index);
     if (!pipeline) throw specErrorOf(file, issues.all);

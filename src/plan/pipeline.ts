@@ -21,7 +21,7 @@ export interface Pipeline extends Readonly<Pick<PipelineShape, 'name' | 'store' 
   readonly connection: ConnectOptions;
   /** What the file says of that service, as written, with references instead of values. */
   readonly service: Readonly<Record<string, unknown>>;
-  /** All services by name, if the file has `services`. */
+  /** All services by name; `''` is that of `service`. */
   readonly services: Readonly<Record<string, Pick<Pipeline, 'connection' | 'service'>>>;
   /** Secret columns of the collection to include. */
   readonly reveal: readonly string[];
@@ -68,7 +68,7 @@ export function pipelineOf(
   if (!own) throw new Error('each list has a service');
   const deadlines = [shape.service, ...Object.values(shape.services ?? {})].flatMap((service) => service?.deadline ?? []);
   return {
-    ...{ ...parts, ...own, services: shape.services ? parts.services : {} },
+    ...{ ...parts, ...own },
     name: shape.name,
     reveal: shape.reveal ?? [],
     onError: shape.on_error,
@@ -144,15 +144,14 @@ export function listsOf(pipeline: Pipeline): readonly string[] {
   });
 }
 
-export function keyOriginOf({ services, ...own }: Pick<Pipeline, 'service' | 'connection' | 'services'>): string {
-  const all = Object.entries(services).map(([name, each]) => `${originOf(each)} for ${name}`);
-  return all.length === 0 ? originOf(own) : all.join(', ');
-}
-
-function originOf({ service, connection: { auth } }: Pick<Pipeline, 'service' | 'connection'>): string {
-  const { field } = secretKeyOf(auth);
-  const reference = getIn(service, ['auth', field]);
-  return `${field} is from ${typeof reference === 'string' ? reference : `LEADSTREAM_${field.toUpperCase()}`}`;
+export function keyOriginOf({ services }: Pick<Pipeline, 'services'>): string {
+  const origins = Object.entries(services).map(([name, { service, connection }]) => {
+    const { field } = secretKeyOf(connection.auth);
+    const reference = getIn(service, ['auth', field]);
+    const origin = typeof reference === 'string' ? reference : `LEADSTREAM_${field.toUpperCase()}`;
+    return `${field} is from ${origin}${name === '' ? '' : ` for ${name}`}`;
+  });
+  return origins.join(', ');
 }
 
 /** @throws {LeadstreamError} `E_USAGE` for anything but a pipeline, such as a promise of one. */

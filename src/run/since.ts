@@ -34,11 +34,10 @@ export class Since {
     pipeline: Pipeline,
     private readonly run: Pick<Run, 'runId' | 'startedAt' | 'options'>,
   ) {
-    const { fingerprint, connection, services, plan, hmacKey = '' } = pipeline;
+    const { fingerprint, services, plan, hmacKey = '' } = pipeline;
+    const accounts = Object.values(services).flatMap(({ connection: { baseUrl, auth } }) => [baseUrl, accountMark(auth)]);
     // As for an account, 16 bits of the key, so that no guess of it can be confirmed.
-    const secrets = [accountMark(connection.auth), sha256Text(hmacKey).slice(0, 4)];
-    const others = Object.values(services).flatMap(({ connection: { baseUrl, auth } }) => [baseUrl, accountMark(auth)]);
-    this.#of = sha256Text(JSON.stringify([fingerprint, connection.baseUrl, ...secrets, plan.collection.name, ...others]));
+    this.#of = sha256Text(JSON.stringify([fingerprint, plan.collection.name, sha256Text(hmacKey).slice(0, 4), ...accounts]));
   }
 
   /**

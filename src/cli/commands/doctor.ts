@@ -36,7 +36,8 @@ export const doctor = command(
     const { collection: first, rateLimit: ratePerSecond, format } = arguments_;
     const all: Diagnosis[] = [];
     for (const { name, connection, service, collections } of subjects) {
-      const measured = [...new Set([...(first ? [listNamed(name, first)] : []), ...collections])];
+      const preferred = first && (name === '' ? first : `${name}.${first}`);
+      const measured = [...new Set([...(preferred ? [preferred] : []), ...collections])];
       console.log('info', `measuring ${connection.baseUrl} with at most 60 requests`);
       const options = { name, service, collections: measured, ratePerSecond, signal, watch: watchers(console) };
       all.push(await diagnoseService(connection, options));
@@ -63,30 +64,24 @@ async function subjectsOf(arguments_: ArgumentsOf<typeof options>, context: Comm
     if (only !== undefined || set.length + plugin.length > 0)
       throw new LeadstreamError('E_USAGE', '--only, --set and --plugin need a file');
     const connection = await connectionOf('doctor without a file', context);
-    const subject = { name: undefined, connection, service: environmentBlock(connection), collections: collectionNames };
+    const subject = { name: '', connection, service: environmentBlock(connection), collections: collectionNames };
     return { subjects: [subject], plan: undefined };
   }
-  const pipeline = await loadOne({ ...arguments_, file }, context);
-  const { services, plan } = pipeline;
-  const several = Object.keys(services);
-  const subjects = (several.length === 0 ? [undefined] : several).map((name) => {
-    const { connection, service } = services[name ?? ''] ?? pipeline;
-    const lists = Object.values(plan.collections).filter((list) => partsOfList(list.name)[0] === (name ?? ''));
-    const reads = plan.reads.filter((read) => lists.some((list) => list.name === read));
-    const isMeasured = (list: string) => reads.includes(list) || reads.length === 0;
+  const { services, plan } = await loadOne({ ...arguments_, file }, context);
+  const subjects = Object.entries(services).map(([name, { connection, service }]) => {
+    const isIts = (list: string) => partsOfList(list)[0] === name;
+    const reads = plan.reads.filter(isIts);
+    const isMeasured = (list: string) => (reads.length > 0 ? reads.includes(list) : isIts(list));
+    const lists = Object.values(plan.collections).filter((list) => isMeasured(list.name));
     return {
       name,
-      connection: { ...connection, collections: lists.filter((list) => isMeasured(list.name)) },
+      connection: { ...connection, collections: lists },
       service: { ...environmentBlock(connection), ...service },
       // The pipeline's own collection first, then the others in the order of the service's documentation.
-      collections: [...reads.slice(0, 1), ...collectionNames.map((each) => listNamed(name, each)).filter(isMeasured), ...reads],
+      collections: [...reads.slice(0, 1), ...lists.map((list) => list.name)],
     };
   });
   return { subjects, plan };
-}
-
-function listNamed(service: string | undefined, collection: string): string {
-  return service === undefined ? collection : `${service}.${collection}`;
 }
 
 function environmentBlock({ auth }: ConnectOptions): Readonly<Record<string, unknown>> {
