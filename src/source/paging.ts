@@ -13,6 +13,8 @@ export interface ListRange {
   readonly from: number;
   /** Position after its last row. Default: it reaches the end of the list. */
   readonly to?: number | undefined;
+  /** Whether a range that ends is checked for rows that moved while it was read. Default false. */
+  readonly checked?: boolean;
 }
 
 export interface PagingOptions {

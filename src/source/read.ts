@@ -74,7 +74,7 @@ class ListRead {
       this.#crawl(list.start ?? list.firstPage),
       defer(() => {
         // As after a limit, nothing is known of the rest.
-        if (options.range?.to !== undefined) return EMPTY;
+        if (options.range?.to !== undefined) return options.range.checked ? this.#checks() : EMPTY;
         options.onEnd?.(() => list.lookAgain().pipe(map((next) => next !== undefined)));
         consistency.counted = list.counting;
         return this.#checks();
