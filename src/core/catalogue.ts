@@ -10,7 +10,7 @@ export const exitCodes = {
     action: 'Check the data; run again when it is fixed, which reads everything again.',
   },
   69: { meaning: 'The service could not be read, or a database not reached.', action: 'Run again; the run resumes.' },
-  75: { meaning: 'Another run is writing to an output.', action: 'Run again when it has ended.' },
+  75: { meaning: 'Another run is writing to an output, or a shard is missing.', action: 'Run again when it has ended.' },
   76: {
     meaning: '`doctor` could not find out all that a run needs to know about the service, or found that no run can read it.',
     action: 'A person reads the findings.',
@@ -101,6 +101,9 @@ export const catalogue = {
   E_ROW_NOT_FOUND: entry(1, 'Check the key: one value per column named; --scan reads more rows of the list.'),
   E_SERVICE_UNKNOWN: entry(76, 'Read the findings, correct the service or the configuration, and run doctor again.'),
   E_RUN_LOCKED: entry(75, 'Wait for the other run; the lock of a killed one is taken over within two minutes.', true),
+  E_SHARD_PLAN: entry(78, 'Plan again, or use the file, version, account and keys of the plan.'),
+  E_SHARD_MISSING: entry(75, 'Run the shards that are missing, then commit.', true),
+  E_SHARD_MOVED: entry(75, 'Run it again; if it fails again, plan again at a quieter time, or use leadstream run.', true),
   E_RUN_TOGETHER: entry(75, 'See why the other pipelines of the file failed, and run all of them again.', true),
   E_STATE_FOREIGN: entry(1, 'Inspect and remove what is named, or choose another folder with --state-dir.'),
   E_STATE_LOG: entry(1, 'Name the state folder of the runs that wrote the table, or leave --state-dir out.'),

@@ -129,7 +129,7 @@ export class OpenedRun {
       valuesOf: partitioning.valuesOf,
     };
     this.#files = new DataFiles({ create, take }, runId, engine, inFiles, fileOptions);
-    if (mode === 'replace' && names.length === 0 && landing.kind === 'plain') await this.#files.begin();
+    if (mode === 'replace' && names.length === 0 && landing.kind === 'plain' && !context.part) await this.#files.begin();
     const sourceKey = fields.flatMap((field) => namesOfAll([field]));
     return new BegunRun(this.run, columns, partitioning, this.#files, index, { ...fileOptions, fieldIds, sourceKey });
   }
@@ -168,18 +168,24 @@ class BegunRun {
   /** Closes, syncs and verifies the files. @throws {GateError} `E_GATE_VERIFY` when retained files of the table have changed. */
   async prepare() {
     const { partitioning, files, index } = this;
-    const { landing, options } = this.run;
+    const { landing, options, context } = this.run;
     const { before } = landing;
     const { mode } = options;
+    const { part } = context;
     const isMerge = mode === 'merge';
     if (isMerge) await this.#judge();
     const { inserted = 0, unchanged = 0, changed = 0, extended = 0, deleted: gone = 0 } = index ?? {};
     const touched = index?.touched() ?? [];
     const isSame = isMerge && before !== undefined && inserted + changed + gone === 0;
-    const fresh = await files.finish(undefined);
+    const own = await files.finish(undefined);
+    if (part?.role === 'shard') {
+      await landing.stored();
+      part.files.set(landing.at, own);
+    }
+    const fresh = part?.role === 'commit' ? [...(part.files.get(landing.at) ?? []), ...own] : own;
     const again = touched.length === 0 ? [] : await this.#rewritten(touched, fresh.length);
     const old = isSame ? before.files : retained(mode, before, fresh).filter((file) => !touched.includes(file));
-    const isBare = landing.kind === 'plain' && fresh.length + again.length + old.length === 0;
+    const isBare = landing.kind === 'plain' && part?.role !== 'shard' && fresh.length + again.length + old.length === 0;
     // A file without rows has the columns of the folders, too.
     const added = [...(isBare ? await files.finish(partitioning.columns) : fresh), ...again];
     if (mode === 'replace_partitions') await landing.checkRetained(old);

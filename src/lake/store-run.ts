@@ -1,12 +1,31 @@
 import { dirname, join } from 'node:path';
-import { amount, amountOf, GateError, type OutputColumn, reasonOf, SinkError, type Warning } from '../core/index.js';
+import { amount, amountOf, GateError, LeadstreamError, type OutputColumn, reasonOf, SinkError, type Warning } from '../core/index.js';
 import { attempt, closing, isLocked, isRemote, makeFolders, openRegular, PartialFile, removeFile } from '../store/index.js';
 import { removeFolders, ScratchFolder, sha256Of, syncFolder, type Action, type FileContent } from '../store/index.js';
 import type { AddedFile, FieldIds, FoundVersion, TableChange, TableFormat, TableVersion } from './format.js';
-import { dataFileNameOf, isRepeated, storedNameOf, type Manifest, type ManifestFile, type modes, withLive } from './manifest.js';
+import {
+  dataFileNameOf,
+  isRepeated,
+  storedKeyOf,
+  storedNameOf,
+  type Manifest,
+  type ManifestFile,
+  type modes,
+  withLive,
+} from './manifest.js';
 import type { PartitionField, TableKind } from './partitions.js';
 import type { RunLog } from './run-log.js';
-import { intentKey, intentsIn, keysKey, manifestKey, type Intent, type StoreTable, unchangedKey } from './store-table.js';
+import {
+  dataPrefix,
+  intentKey,
+  intentsIn,
+  keysBelow,
+  keysKey,
+  manifestKey,
+  type Intent,
+  type StoreTable,
+  unchangedKey,
+} from './store-table.js';
 
 /** Number of files that are uploaded at a time. */
 const maxUploads = 4;
@@ -19,10 +38,27 @@ export interface StoreRunOptions {
   readonly keep: number;
 }
 
+/** What a process does of a run that several share: it begins the run, adds files to it, or commits those of all. */
+export interface TablePart {
+  readonly role: 'plan' | 'shard' | 'commit';
+  /** The shared run, whose intent and files stay whatever becomes of this process. */
+  readonly run: string;
+  /** `TableVersion.sequence` that it began with, by sink; -1 for a new table. */
+  readonly bases: Map<string, number>;
+  /** Its files by sink: those of a shard, or of all. */
+  readonly files: Map<string, readonly AddedFile[]>;
+  /** Added to the numbers of data files, so that no two attempts at a shard write the same one. */
+  readonly first: number;
+  /** Whether the intent of a plan, or the files of a shard, stay. */
+  isKept: boolean;
+}
+
 export interface StoreRunContext {
   readonly at: string;
   readonly runId: string;
   readonly runLog?: RunLog | undefined;
+  /** Default: the run is that of one process. */
+  readonly part?: TablePart | undefined;
   readonly warn?: ((warning: Warning) => void) | undefined;
 }
 
@@ -52,6 +88,8 @@ export class StoreRun {
   readonly #uploads = new Set<Promise<void>>();
   #failure: unknown;
   #files = 0;
+  /** Data files of this process. */
+  readonly #names: string[] = [];
   /** Files that are written where they stay, and others until they are uploaded. */
   readonly #opened = new Set<PartialFile>();
   /** Folders of this machine with names that are not durable yet. */
@@ -89,10 +127,14 @@ export class StoreRun {
    */
   static async open(table: StoreTable, options: StoreRunOptions, context: StoreRunContext, folder: string): Promise<StoreRun> {
     const { format, linked, objects } = table;
-    const { at, runId, runLog, warn } = context;
-    await (linked ? linked.begin() : format.show?.());
+    const { at, runId, runLog, part, warn } = context;
+    const isShard = part?.role === 'shard';
+    // A shard holds no lock.
+    if (!isShard) await (linked ? linked.begin() : format.show?.());
     let base: FoundVersion | undefined = await table.load(runLog);
-    if (base === undefined && format.link === undefined) {
+    if (part && part.role !== 'plan') await refuseOvertaken(table, base, part, at);
+    part?.bases.set(at, base?.sequence ?? -1);
+    if (base === undefined && format.link === undefined && !isShard) {
       // Another run may have begun the table in the meantime.
       await table.refuseForeign().catch(async (failure: unknown) => {
         if ((await format.load()) === undefined) throw failure;
@@ -108,11 +150,12 @@ export class StoreRun {
       if (options.mode !== 'replace') throw new SinkError('E_SINK_FOREIGN', `${at}: ${fault}; run once with mode: replace`);
       warn?.({ code: 'W_SINK_FOREIGN', message: `${fault}; this run replaces the rows that they left` });
     }
-    if (linked) await removeDead(table, base, before);
-    const made = linked ? await reserved(table, runId, options.permissions) : [];
+    if (linked && !isShard) await removeDead(table, base, before, part?.run);
+    const made = linked && !isShard ? await reserved(table, runId, options.permissions) : [];
     const scratch = linked
       ? undefined
       : await attempt('E_SINK_PATH', `cannot create a folder in ${folder}`, () => ScratchFolder.open(folder));
+    if (isShard) return new StoreRun(table, options, context, scratch, base, before, last, made);
     const intent: Intent = { version: 1, run: runId, base: base?.sequence ?? -1, started_at: new Date().toISOString() };
     try {
       await objects.put(intentKey(runId), `${JSON.stringify(intent)}\n`);
@@ -144,10 +187,12 @@ export class StoreRun {
   }
 
   /** Opens a file for rows of a partition. @returns Its name in the manifest, too. */
-  async create(folder: string, index: number) {
-    const { runId } = this.context;
+  async create(folder: string, place: number) {
+    const { runId, part } = this.context;
+    const index = (part?.first ?? 0) + place;
     const isViewed = this.kind === 'plain' && !isRemote(this.path);
     const name = this.table.linked ? dataFileNameOf(runId, folder, index) : storedNameOf(runId, folder, index, isViewed);
+    this.#names.push(name);
     return { name, file: await this.#open(name) };
   }
 
@@ -160,6 +205,13 @@ export class StoreRun {
       .catch((failure: unknown) => void (this.#failure ??= failure))
       .finally(() => this.#uploads.delete(upload));
     this.#uploads.add(upload);
+  }
+
+  /** Resolves when the files so far are stored for good. */
+  async stored(): Promise<void> {
+    await Promise.all(this.#uploads);
+    if (this.#failure !== undefined) throw this.#failure;
+    for (const folder of this.#changed) await attempt('E_SINK_WRITE', `cannot make ${folder} durable`, () => syncFolder(folder));
   }
 
   /** Returns the bytes of the key index of the table before; `undefined` if there is none. */
@@ -193,8 +245,7 @@ export class StoreRun {
   /** Stores everything that the commit needs. @returns The actions that commit the run, in order; none if `commit` does. */
   async publish(publication: Publication): Promise<readonly Action[]> {
     const { columns, partitions, added, retained, storeKeys, manifest: manifestWith } = publication;
-    await Promise.all(this.#uploads);
-    if (this.#failure !== undefined) throw this.#failure;
+    await this.stored();
     const { runId, runLog } = this.context;
     const { format, linked } = this.table;
     if (publication.isUnchanged && (linked || (await this.#isAlone()))) {
@@ -244,7 +295,8 @@ export class StoreRun {
   /** Removes what the commit made obsolete. */
   async cleanup(): Promise<void> {
     await this.scratch?.remove();
-    const { runId, runLog } = this.context;
+    const { runId, runLog, part } = this.context;
+    if (part) await this.#removeLeft(part);
     if (this.#unchanged) await this.table.objects.put(unchangedKey, `${JSON.stringify(this.#unchanged, null, 2)}\n`);
     if (this.commit) {
       if (this.#committed === undefined || this.#change === undefined) return this.table.removeRun(runId);
@@ -253,11 +305,21 @@ export class StoreRun {
     await this.table.tidy(runId, this.options.keep);
   }
 
-  /** Removes everything written by this run. */
+  /** Removes what attempts at shards left that are not part of the table. */
+  async #removeLeft({ run, files }: TablePart): Promise<void> {
+    const stay = new Set((files.get(this.at) ?? []).map(({ name }) => storedKeyOf(name)));
+    const keys = await keysBelow(this.table.objects, [dataPrefix(run)]);
+    await this.table.objects.remove(keys.filter((key) => !stay.has(key)));
+  }
+
+  /** Removes everything written by this run, or by this process of a shared one. */
   async abort(): Promise<void> {
     await Promise.all(this.#uploads);
-    for (const file of this.#opened) await file.discard();
+    const { part } = this.context;
+    if (!part?.isKept) for (const file of this.#opened) await file.discard();
     await this.scratch?.remove();
+    if (part?.isKept) return;
+    if (part?.role === 'shard') return this.table.objects.remove(this.#names.map(storedKeyOf));
     const { format } = this.table;
     if (format.link === undefined && format.withdraw ? await format.withdraw() : this.#isUndecided) return;
     // The next run finds the intent, and removes what stays or arrives late of an upload.
@@ -350,9 +412,19 @@ async function lostBefore(
   return shown && (await table.manifest(shown)).manifest;
 }
 
+/** @throws {LeadstreamError} `E_SHARD_PLAN` for a shared run that can no longer be committed. */
+async function refuseOvertaken(table: StoreTable, base: TableVersion | undefined, { run, bases }: TablePart, at: string): Promise<void> {
+  const isBegun = (await table.objects.find(intentKey(run))) !== undefined;
+  const isDone = base !== undefined && (await table.needs(run, base));
+  if (isBegun && !isDone && (base?.sequence ?? -1) === bases.get(at)) return;
+  const fault = isDone ? 'was committed' : 'was overtaken by another publication, or removed';
+  throw new LeadstreamError('E_SHARD_PLAN', `${at}: the plan ${run} ${fault}`);
+}
+
 /** Removes what killed runs left. The caller holds the lock, so no other run is under way. */
-async function removeDead(table: StoreTable, base: TableVersion | undefined, before: Manifest | undefined): Promise<void> {
+async function removeDead(table: StoreTable, base: TableVersion | undefined, before: Manifest | undefined, shared?: string): Promise<void> {
   for (const { run } of await intentsIn(table.objects)) {
+    if (run === shared) continue;
     const isNeeded = run === before?.run_id || (base !== undefined && (await table.needs(run, base)));
     await (isNeeded ? table.objects.remove([intentKey(run)]) : table.removeRun(run));
   }

@@ -54,6 +54,9 @@ export interface Gate {
   observe(batch: RecordBatch): void;
   /** Describes why it refuses the rows, if it does. @param rows All rows seen. */
   refuse(rows: number): string | undefined;
+  /** Number of rows that it does not like so far; those of other processes are added. */
+  counted(): number;
+  add(rows: number): void;
 }
 
 export interface Measured {
@@ -99,7 +102,13 @@ function namesIn(value: unknown, path: Path): readonly { readonly name: string; 
 
 function checkCount(fewest: number): Gate {
   const problem = (rows: number) => `expect.min_rows: expected at least ${amountOf(fewest, 'row')}, found ${amount(rows)}`;
-  return { gate: 'min_rows', observe: () => {}, refuse: (rows) => (rows >= fewest ? undefined : problem(rows)) };
+  return {
+    gate: 'min_rows',
+    observe: () => {},
+    refuse: (rows) => (rows >= fewest ? undefined : problem(rows)),
+    counted: () => 0,
+    add: () => {},
+  };
 }
 
 export function refusedChange(gate: (typeof outputGates)[number], most: number, { at, total, earlier }: Measured): string | undefined {
@@ -115,6 +124,8 @@ function checkNulls(name: string, gate: string, most: Tolerance): Gate {
   let empty = 0;
   return {
     gate,
+    counted: () => empty,
+    add: (rows) => void (empty += rows),
     observe: (batch) => {
       const vector = batch.columnOrNulls(name);
       for (let row = 0; row < vector.length; row += 1) if (vector.isEmpty(row)) empty += 1;
@@ -134,6 +145,8 @@ function checkUnique(names: readonly string[]): Gate {
   let repeated = 0;
   return {
     gate,
+    counted: () => repeated,
+    add: (rows) => void (repeated += rows),
     observe: (batch) => {
       const keyAt = keysOf(batch, names);
       for (let row = 0; row < batch.length; row += 1) {
@@ -161,6 +174,8 @@ function checkValues(name: string, accepted: readonly string[], columns: readonl
   let others = 0;
   return {
     gate: `accepted_values.${name}`,
+    counted: () => others,
+    add: (rows) => void (others += rows),
     observe: (batch) => {
       const vector = batch.columnOrNulls(name);
       const isAccepted = acceptedIn(vector);

@@ -164,6 +164,12 @@ export function openExpectations(expect: Expect, columns: readonly Column[], at?
       rows += batch.length;
       for (const check of checks) check.observe(batch);
     },
+    /** Of the rows, and of those that each gate does not like. */
+    counts: (): readonly number[] => [rows, ...checks.map((check) => check.counted())],
+    add: ([others = 0, ...counts]: readonly number[]): void => {
+      rows += others;
+      checks.forEach((check, index) => check.add(counts[index] ?? 0));
+    },
     results: (outputs: readonly Measured[], allowShrink: boolean): readonly GateResult[] => [
       ...checks.map((check) => gateResult(`expect.${check.gate}`, at, refused(named(check.refuse(rows))))),
       ...outputGates.flatMap((name) => {

@@ -53,9 +53,14 @@ export class Ledger {
   };
 
   readonly fixColumns = (): readonly Column[] => {
-    this.#placed = this.source.findings.placed;
+    this.#placed ??= this.source.findings.placed;
     return this.pipeline.plan.columns(this.#placed);
   };
+
+  /** The undeclared fields that have a column. */
+  get placed(): readonly UndeclaredField[] {
+    return this.#fixed.map(({ name, original }) => ({ name, original }));
+  }
 
   get #fixed(): readonly Column[] {
     if (!this.#placed) throw new Error('the columns of the run are not fixed yet');

@@ -133,7 +133,7 @@ export class PipelineRead {
     };
     const taking = { onPage, onRead: this.since?.onRead, onKeys: this.presence.onKeys };
     const reading = { ...this.#options(collection.name), ...faults, ...taking, lookAgain: true, range: this.#range };
-    const pages$ = readPages(this.#reader, reading, ledger.consistency);
+    const pages$ = run.part?.pages(this.#reader, reading, ledger) ?? readPages(this.#reader, reading, ledger.consistency);
     await completed(this.#passed(this.#unique(pages$, collection), write), signal);
     let late: LeadstreamError | undefined;
     await completed(forkJoin(this.#sides).pipe(tap((failures) => (late = failures.find((failure) => failure !== undefined)))), signal);
@@ -196,7 +196,7 @@ export class PipelineRead {
       hmacKey,
       scratch: this.run.state.folder('scratch'),
       lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal),
-      read: (...side) => this.#readSide(step.at, ...side),
+      read: (...side) => this.readSide(step.at, ...side),
     });
   }
 
@@ -212,7 +212,10 @@ export class PipelineRead {
     return { find: (id: string) => reader.find(id), concurrency: client.concurrency, counts };
   }
 
-  #readSide(at: string, collection: Collection, reveal: readonly string[], onDuplicateKey?: OnDuplicateKey): Observable<Page> {
+  /** Reads the other side of a join, checked as the collection. */
+  readSide(at: string, collection: Collection, reveal: readonly string[] = [], onDuplicateKey?: OnDuplicateKey): Observable<Page> {
+    const stored = this.run.part?.side?.(at, this.ledger);
+    if (stored) return stored;
     const consistency = newConsistency(this.#mode, onDuplicateKey);
     const side = this.#clientOf(collection).reader(collection, reveal);
     const count = { at, collection: collection.name, consistency, findings: side.findings, rows: 0 };

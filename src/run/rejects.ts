@@ -39,6 +39,18 @@ export class Rejects {
     );
   };
 
+  /** Adds the lines of another process. */
+  async adopt(lines: readonly string[]): Promise<void> {
+    for (const line of lines) {
+      const { at, field, reason } = JSON.parse(line) as Readonly<Record<string, string>>;
+      const whence = `${at}, ${field}: ${reason}`;
+      this.#count += 1;
+      this.#reasons.set(whence, (this.#reasons.get(whence) ?? 0) + 1);
+      if (this.file) this.#noted.push(`${line}\n`);
+    }
+    await this.flush();
+  }
+
   async flush(): Promise<void> {
     const lines = this.#noted;
     this.#noted = [];

@@ -10,6 +10,7 @@ import type { LoggedCommit, PathNames } from '../store/index.js';
 import { TableSets, type Participant } from '../lake/index.js';
 import { Counts } from './counts.js';
 import { checkPipeline, connectionTo, type Pipeline } from '../plan/index.js';
+import type { RunPart } from './part.js';
 import { StateFolder } from './state.js';
 import { refuseStopped, stopBy } from './stop.js';
 
@@ -37,6 +38,8 @@ export interface RunOptions {
   readonly limiters?: RateLimiters;
   /** What this run shares with the file's other pipelines, for `publish: together`; required if there are any. */
   readonly sets?: TableSets | undefined;
+  /** What this process does of a run that several share. */
+  readonly part?: RunPart | undefined;
   /** Receives the run's events. Default: only subscribers of the channels do. */
   readonly watch?: Watchers | undefined;
 }
@@ -48,6 +51,7 @@ const optionsCheck = object({
   stdout: object({ write: callable }, ['write'], 'open'),
   waitMs: number({ min: 0 }),
   now: check('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
+  part: object({ table: object({}, [], 'open') }, ['table'], 'open'),
   limiters: check('RateLimiters', (value) => value instanceof RateLimiters),
   sets: check('TableSets', (value) => value instanceof TableSets),
 });
@@ -71,6 +75,7 @@ export class Run {
   readonly published: string[] = [];
   /** Whether it publishes anything that later runs find. */
   readonly publishes: boolean;
+  readonly part: RunPart | undefined;
   /** A run with a limit does not touch the pages of an interrupted run. */
   readonly #spools: boolean;
   /** Whether the spooled pages belong to a published run. */
@@ -84,8 +89,11 @@ export class Run {
   ) {
     checkPipeline('runPipeline', pipeline);
     checkUsage('runPipeline', optionsCheck, options);
-    this.startedAt = (options.now ?? new Date()).toISOString();
-    this.runId = newRunId(this.startedAt);
+    const { part } = options;
+    this.part = part;
+    this.startedAt = part?.startedAt ?? (options.now ?? new Date()).toISOString();
+    // What is committed has an id of its own.
+    this.runId = part && part.table.role !== 'commit' ? part.table.run : newRunId(part ? undefined : this.startedAt);
     this.limiters = options.limiters ?? new RateLimiters();
     this.state = new StateFolder(options.stateDir, pipeline.baseDir);
     const { together, store } = pipeline;
@@ -97,7 +105,7 @@ export class Run {
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };
     this.events = new Events(this.runId, createRedactor(pipeline.secrets), [collect, ...[options.watch ?? []].flat()]);
     this.publishes = pipeline.plan.sinks.some(({ definition }) => !definition.prints);
-    this.#spools = this.publishes && pipeline.plan.stoppedBy === undefined;
+    this.#spools = this.publishes && !part && pipeline.plan.stoppedBy === undefined;
   }
 
   /** Waits a moment if something was locked. @returns `false` if no time is left, or rows may have left the run since it `began`. */
@@ -123,16 +131,17 @@ export class Run {
    * disappear while nothing is locked, or by a commit recovered here; then it tries again.
    */
   async claim() {
-    const { runId, stores } = this;
+    const { runId, stores, part } = this;
     const { plan, baseDir } = this.pipeline;
     for (;;) {
       /** Start of the first of the runs that share the pages, ISO 8601. */
       const firstStart = await this.#firstStarted();
       const names: PathNames = { pipeline: this.pipeline.name, 'run.id': runId, 'run.date': firstStart.slice(0, 10) };
       const outputs = plan.sinks.flatMap(({ definition, config }) => definition.output(config, { baseDir, names }) ?? []);
-      const rejects = this.pipeline.rejects.pathOf(names);
+      const rejects = part?.rejects ?? this.pipeline.rejects.pathOf(names);
       const paths = rejects === undefined ? outputs : [...outputs, rejects];
       refuseOverlaps(this.state.path, paths);
+      if (this.#isShard) return { lock: await lockOutputs([], { runId, stores }), firstStart, outputs, rejects, paths };
       const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId, stores });
       try {
         await this.#recover(paths);
@@ -186,6 +195,7 @@ export class Run {
       return { baseUrl, account: accountOf(auth), collection };
     });
     return Counts.open(this.state.folder('counts'), { pipeline, run: this.runId, events: this.events }, lists);
+import type { RunPart } from './part.js';
   }
 
   /** For sinks without a path: one run of a pipeline at a time, and one that writes to a place, per state folder. */
@@ -206,6 +216,11 @@ export class Run {
     if (begun === undefined || begun.startedAt > startedAt) return startedAt;
     const source = sourceOf(plan.collection, connection.limit ?? defaults.limit, { ...connection, pipeline: this.#keeper });
     return (await spooledSince(this.state.folder('spool'), source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
+  }
+
+  /** A shard publishes nothing by itself. */
+  get #isShard(): boolean {
+    return this.part?.table.role === 'shard';
   }
 
   /** While it waits for others, its pages stay; the others read their own. */

@@ -3,7 +3,7 @@ import type { Column, MergeCounts, OutputColumn, OutputOptions, Row, SourcePrese
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { EntryDefinition } from '../options/index.js';
 import type { Action, ObjectStores, PathNames } from '../store/index.js';
-import { addedColumns, type CatalogOptions, type Published, type RunLog, type RunFacts, type Participant } from '../lake/index.js';
+import { addedColumns, type CatalogOptions, type Published, type RunLog, type RunFacts, type Participant, type TablePart } from '../lake/index.js';
 
 /** What a sink receives in addition to its configuration. */
 export interface SinkContext {
@@ -21,6 +21,8 @@ export interface SinkContext {
   readonly key: readonly string[];
   /** How stores are reached. Default: by the environment. */
   readonly stores: ObjectStores;
+  /** Set if several processes share the run. */
+  readonly part?: TablePart | undefined;
   /** Set if the table is published together with others. */
   readonly participant?: Participant | undefined;
   /** What the run knows of its source, for outputs that delete rows. Default: nothing. */

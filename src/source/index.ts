@@ -10,6 +10,7 @@ export { hasPageNumbers, isSequential } from './fetch/request.js';
 export { firstPageOf, firstQuery, isViolation, type ListRange } from './paging.js';
 export { tiesOf } from './linked.js';
 export { readPages } from './read.js';
+export type { ReadingOptions } from './options.js';
 export { extentOf, type Extent } from './extent.js';
 export { namesOf } from './seen-rows.js';
 export { accountKey, countedName, inState, removeSpool, sourceOf, spooledSince, sweepSpools } from './spool/folder.js';

@@ -95,6 +95,22 @@ export class Findings {
     return this.#found.get(key)?.column?.name ?? key;
   }
 
+  /** Adds what another process found, by names that are stored. */
+  add({
+    unknown,
+    missing,
+    present,
+    notText,
+  }: Readonly<Record<'unknown' | 'missing' | 'present' | 'notText', Readonly<Record<string, number>>>>): void {
+    for (const [original, rows] of Object.entries(unknown)) {
+      const found = this.#found.get(this.countUnknown(original, rows));
+      if (found && found.column === undefined) this.#discover([found]);
+    }
+    for (const [name, rows] of Object.entries(missing)) this.#count(this.missing, name, rows);
+    for (const [name, rows] of Object.entries(notText)) this.#count(this.#notText, name, rows);
+    for (const name of Object.keys(present)) this.present.add(name);
+  }
+
   recount(): void {
     this.missing.clear();
     this.#notText.clear();

@@ -1,0 +1,35 @@
+import type { Observable } from 'rxjs';
+import type { Row } from '../core/index.js';
+import type { Page } from '../flow/index.js';
+import type { TablePart, UndeclaredField } from '../lake/index.js';
+import type { CollectionReader, ReadingOptions } from '../source/index.js';
+import type { Ledger } from './ledger.js';
+import type { RunOutputs } from './outputs.js';
+import type { PipelineRead } from './reading.js';
+import type { Rejects } from './rejects.js';
+
+/** What a process has when all of its rows are written. */
+export interface GatheredPart {
+  readonly reading: PipelineRead;
+  readonly outputs: RunOutputs;
+  readonly rejects: Rejects;
+}
+
+/** What a process does of a run that several share; `src/shards` makes it. */
+export interface RunPart {
+  readonly table: TablePart;
+  /** When the run was planned, ISO 8601: the clock of all processes. */
+  readonly startedAt: string;
+  /** The undeclared fields that have a column; those that come later get theirs in the next run. */
+  readonly undeclared?: readonly UndeclaredField[];
+  /** Path of the rejects of a shard. */
+  readonly rejects?: string;
+  /** Reads what this process is to read of the list. */
+  pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page>;
+  /** Returns the rows of the other side of a join, as the plan stored them. */
+  side?(at: string, ledger: Ledger): Observable<Page>;
+  /** Adds what the other processes counted. */
+  gather?(part: GatheredPart): Promise<void>;
+  /** Stores what this process did, instead of publishing it. */
+  deliver?(part: GatheredPart): Promise<void>;
+}
