@@ -8,6 +8,7 @@ import { init } from './commands/init.js';
 import { preview } from './commands/preview.js';
 import { run } from './commands/run.js';
 import { schemaCommand } from './commands/schema.js';
+import { shardCommands } from './commands/shards.js';
 import { serve } from './commands/serve.js';
 import { tableCommands } from './commands/tables.js';
 import { test } from './commands/test.js';
@@ -21,7 +22,22 @@ export interface CliOptions extends Pick<CommandContext, 'env' | 'cwd' | 'stdout
   readonly secrets?: SecretSet;
 }
 
-const commands = [init, run, validate, doctor, explain, explainRow, preview, test, fetch, ...tableCommands, serve, schemaCommand, demo];
+const commands = [
+  init,
+  run,
+  validate,
+  doctor,
+  explain,
+  explainRow,
+  preview,
+  test,
+  fetch,
+  ...tableCommands,
+  ...shardCommands,
+  serve,
+  schemaCommand,
+  demo,
+];
 
 /** Never throws and never ends the process. @returns The exit code; 130 when `signal` stopped the work, whichever signal it was. */
 export async function runCli(argv: readonly string[], options: CliOptions): Promise<number> {

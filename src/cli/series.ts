@@ -9,7 +9,7 @@ import { documentOf, type PipelineDocument } from './report-document.js';
 import { RunObserver, Status } from './status.js';
 import { watchers } from './watchers.js';
 
-type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' | 'allowPartial' | 'acceptDeletes' | 'waitMs'>;
+type RunFlags = Pick<RunOptions, 'stateDir' | 'restart' | 'allowShrink' | 'allowPartial' | 'acceptDeletes' | 'waitMs' | 'part'>;
 
 export interface BrokenFile {
   readonly file: string;

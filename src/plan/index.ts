@@ -9,4 +9,5 @@ export { checkPipeline, connectionTo, keyOriginOf, listsOf, type Pipeline, type 
 export { type Plan, type PlannedSink, type PlannedStep } from './plan.js';
 export { referenceSource, type Environment } from './references.js';
 export { bookName, type TestShape } from './spec.js';
+export { whyNotSharded } from './shards.js';
 export { duration, exceeds, percent, written } from './units.js';

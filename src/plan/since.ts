@@ -1,12 +1,18 @@
 import type { Collection } from '../collections/index.js';
 import { getIn } from '../options/index.js';
 import { hasPageNumbers } from '../source/index.js';
+import type { StepDefinition } from '../steps/index.js';
 import type { Problem } from './issues.js';
 import type { Chain, ChainShape } from './plan.js';
 import type { PipelineShape } from './spec.js';
 
 /** Steps that make of each row what they make of it in any other read. */
-const rowWise: readonly string[] = ['cast', 'derive', 'explode', 'filter', 'join', 'mask', 'rename', 'select'];
+export const rowWise: readonly string[] = ['cast', 'derive', 'explode', 'filter', 'join', 'mask', 'rename', 'select'];
+
+/** Whether a step is `dedupe: {}`, by the key of the list. */
+export function isPlainDedupe({ name }: Pick<StepDefinition, 'name'>, config: unknown): boolean {
+  return name === 'dedupe' && Object.values(Object(config) as object).every((value) => value === undefined);
+}
 
 type Shape = ChainShape & Partial<Pick<PipelineShape, 'consistency' | 'on_duplicate_key'>>;
 
@@ -22,8 +28,7 @@ export function refuseUnfit(shape: Shape, { steps, sinks }: Chain, collection: C
   for (const [index, step] of steps.entries()) {
     if (!step) continue;
     const { definition, config } = step;
-    const isPlain = definition.name === 'dedupe' && Object.values(Object(config) as object).every((value) => value === undefined);
-    if (isPlain || (rowWise.includes(definition.name) && definition.version === undefined)) continue;
+    if (isPlainDedupe(definition, config) || (rowWise.includes(definition.name) && definition.version === undefined)) continue;
     const message = `since allows ${rowWise.join(', ')}, and dedupe: {}, because other steps need all rows of the list`;
     problem(['steps', index, definition.name], message, true);
   }

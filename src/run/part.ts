@@ -1,17 +1,27 @@
 import type { Observable } from 'rxjs';
-import type { Row } from '../core/index.js';
-import type { Page } from '../flow/index.js';
+import type { Consistency, Row } from '../core/index.js';
+import type { Page, Tally } from '../flow/index.js';
 import type { TablePart, UndeclaredField } from '../lake/index.js';
-import type { CollectionReader, ReadingOptions } from '../source/index.js';
-import type { Ledger } from './ledger.js';
-import type { RunOutputs } from './outputs.js';
-import type { PipelineRead } from './reading.js';
+import type { CollectionReader, Findings, ReadingOptions } from '../source/index.js';
+import type { LookupCounts } from '../steps/index.js';
 import type { Rejects } from './rejects.js';
+import type { RunReport } from './report.js';
+
+/** What a process counts. */
+export interface PartCounts {
+  readonly consistency: Consistency;
+  readonly source: { pages: number; rows: number; readonly tally: Tally; readonly findings: Findings };
+  readonly steps: readonly { readonly tally: Tally }[];
+  readonly sides: { at: string; collection: string; rows: number; consistency: Consistency; findings: Findings }[];
+  readonly lookups: readonly { readonly counts: LookupCounts }[];
+}
 
 /** What a process has when all of its rows are written. */
 export interface GatheredPart {
-  readonly reading: PipelineRead;
-  readonly outputs: RunOutputs;
+  readonly ledger: PartCounts;
+  /** By sink with a `where`; `undefined` for all others. */
+  readonly expectations: ReadonlyMap<string | undefined, { counts(): readonly number[]; add(counts: readonly number[]): void }>;
+  readonly outputs: readonly { readonly at: string; readonly counts: Tally }[];
   readonly rejects: Rejects;
 }
 
@@ -25,11 +35,13 @@ export interface RunPart {
   /** Path of the rejects of a shard. */
   readonly rejects?: string;
   /** Reads what this process is to read of the list. */
-  pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page>;
+  pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: PartCounts): Observable<Page>;
   /** Returns the rows of the other side of a join, as the plan stored them. */
-  side?(at: string, ledger: Ledger): Observable<Page>;
+  side?(at: string, ledger: PartCounts): Observable<Page>;
   /** Adds what the other processes counted. */
   gather?(part: GatheredPart): Promise<void>;
+  /** Called when everything is published. */
+  published?(report: RunReport): Promise<void>;
   /** Stores what this process did, instead of publishing it. */
   deliver?(part: GatheredPart): Promise<void>;
 }

@@ -12,6 +12,7 @@ export class Rejects {
   #noted: string[] = [];
   #count = 0;
   #closed = false;
+  #isPublished = false;
 
   private constructor(
     private readonly options: RejectsOptions,
@@ -51,6 +52,10 @@ export class Rejects {
     await this.flush();
   }
 
+  get count(): number {
+    return this.#count;
+  }
+
   async flush(): Promise<void> {
     const lines = this.#noted;
     this.#noted = [];
@@ -85,7 +90,9 @@ export class Rejects {
   /** Publishes the file, if rows were rejected, of a run whose outputs are not committed. */
   async close(): Promise<void> {
     const { path } = this.options;
+    if (this.#isPublished) return;
     if (this.#count === 0 || path === undefined) return this.file?.discard();
+    this.#isPublished = true;
     try {
       await commitUnlogged({ outputs: [path], actions: await this.actions() });
       await this.commit();

@@ -41,6 +41,7 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
     );
   run.stop.forget();
   if ('failure' in end) run.participant?.barrier.fail();
+  if ('report' in end) await run.part?.published?.(end.report).catch(run.nonFatal('cleanup failed'));
   if (run.part?.deliver === undefined) await notify(run, end);
   if ('failure' in end) throw end.failure;
   return end.report;
@@ -154,11 +155,12 @@ class Attempt {
       this.#warnOf(missed);
       return this.#again({ fields: [...reading.source.findings.unknown.keys()] });
     }
-    await part?.gather?.({ reading, outputs, rejects: this.rejects });
+    const gathered = { ledger: reading.ledger, expectations: reading.expectations, outputs: outputs.opened, rejects: this.rejects };
+    await part?.gather?.(gathered);
     this.#prepared = await outputs.prepare();
     refuseStopped(this.run.stop.signal);
     if (part?.deliver) {
-      await part.deliver({ reading, outputs, rejects: this.rejects });
+      await part.deliver(gathered);
       return { report: { ...reading.ledger.report(this.run, this.#prepared, this.#howRead), finishedAt: new Date().toISOString() } };
     }
     return { report: await this.#publish(this.#prepared, standing) };

@@ -1,0 +1,97 @@
+import type { z } from 'zod';
+import { LeadstreamError, schema, version } from '../core/index.js';
+import { accountMark } from '../http/index.js';
+import type { AddedFile } from '../lake/index.js';
+import type { Pipeline } from '../plan/index.js';
+import { jsonIn, sha256Text } from '../store/index.js';
+import { tagged, untagged, type Work } from './work.js';
+
+export const planKey = 'plan.json';
+export const reportKey = 'report.json';
+
+export function resultKey(index: number): string {
+  return `parts/${index}.json`;
+}
+
+const count = schema((z) => z.number().int().nonnegative());
+const counts = schema((z) => z.record(z.string(), count()));
+const stored = schema((z) => z.object({ key: z.string(), bytes: count(), sha256: z.string() }));
+
+const planShape = schema((z) =>
+  z.object({
+    version: z.literal(1),
+    run: z.string().regex(/^[\w-]+$/),
+    pipeline: z.string(),
+    /** What has to be the same for every process; of secrets, some bits of a digest. */
+    of: z.record(z.string(), z.string()),
+    started_at: z.iso.datetime(),
+    /** `TableVersion.sequence` that the run begins with, by sink. */
+    bases: z.record(z.string(), z.number()),
+    /** Number of the first page, rows of a page, and of the list. */
+    ...{ first_page: count(), limit: count(), rows: count() },
+    /** Positions of rows; the tail follows the last one. */
+    ranges: z.array(z.object({ from: count(), to: count() })).min(1),
+    /** How many shards are expected to run at a time. */
+    parallel: count(),
+    undeclared: z.array(z.object({ name: z.string(), original: z.string() })),
+    sides: z.array(z.object({ at: z.string(), collection: z.string(), rows: count(), consistency: z.unknown(), stored: stored() })),
+  }),
+);
+
+/** What all processes of a run have to know: `plan.json`. */
+export type ShardPlan = z.output<ReturnType<typeof planShape>>;
+
+const resultShape = schema((z) =>
+  z.object({
+    version: z.literal(1),
+    attempt: z.number(),
+    pages: count(),
+    rows: count(),
+    tally: counts(),
+    steps: z.array(counts()),
+    sinks: z.array(z.object({ at: z.string(), counts: counts(), files: z.array(z.custom<AddedFile>()) })),
+    /** By sink with a `where`; `null` for all others. */
+    expectations: z.array(z.tuple([z.string().nullable(), z.array(count())])),
+    findings: z.object({ unknown: counts(), missing: counts(), present: counts(), notText: counts() }),
+    lookups: z.array(z.object({ requests: count(), hits: count(), misses: count() })),
+    /** Digest of the key of the first row. */
+    first: z.bigint().optional(),
+    ...{ keys: stored(), borders: stored(), rejects: count() },
+  }),
+);
+
+/** What a shard did, which exists only through this object: `parts/<index>.json`. */
+export type ShardResult = z.output<ReturnType<typeof resultShape>>;
+
+/** Reads a plan for a pipeline. @throws {LeadstreamError} `E_SHARD_PLAN` if there is none, or if it was made for something else. */
+export async function planFor(
+  pipeline: Pipeline,
+  { store, text }: Pick<Work, 'store'> & { readonly text: string | undefined },
+): Promise<ShardPlan> {
+  const { data: plan } = planShape().safeParse(jsonIn(text ?? ''));
+  if (!plan) throw new LeadstreamError('E_SHARD_PLAN', `${store.root} has no plan of this version of leadstream; it may have been removed`);
+  const other = Object.entries(identityOf(pipeline)).find(([what, value]) => plan.of[what] !== value);
+  if (other) throw new LeadstreamError('E_SHARD_PLAN', `${store.root} was planned with another ${other[0]}`);
+  return plan;
+}
+
+/** Returns what has to be the same for every process of a run. */
+export function identityOf({ name, fingerprint, connection: { auth }, hmacKey = '' }: Pipeline): Readonly<Record<string, string>> {
+  const maskKey = sha256Text(hmacKey).slice(0, 4);
+  return { version, pipeline: name, 'pipeline file': fingerprint, account: accountMark(auth), LEADSTREAM_HMAC_KEY: maskKey };
+}
+
+export function resultIn(text: string | undefined): ShardResult | undefined {
+  return text === undefined ? undefined : resultShape().safeParse(untagged(text)).data;
+}
+
+/** Returns the attempt that a result names; also once the run is committed, when nothing else of it is left. */
+export function attemptIn(text: string | undefined): number | undefined {
+  const { attempt } = Object(text === undefined ? undefined : untagged(text)) as { readonly attempt?: unknown };
+  return typeof attempt === 'number' ? attempt : undefined;
+}
+
+/** What is left of a result after the commit, so that an attempt that comes late finds that it is. */
+export function spent({ attempt }: Pick<ShardResult, 'attempt'>): string {
+  return tagged({ version: 1, attempt });
+}
