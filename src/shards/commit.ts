@@ -3,11 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
 import { LeadstreamError, type Row, SourceError } from '../core/index.js';
 import { batchOf, type Page, pageOf, task, withBatch } from '../flow/index.js';
-import { tableAt } from '../lake/index.js';
+import { linkedTable, storeTable, tableKinds } from '../lake/index.js';
+import { getIn } from '../options/index.js';
 import type { Pipeline } from '../plan/index.js';
 import { type GatheredPart, type PartCounts, type RunPart, type RunReport } from '../run/index.js';
 import { type CollectionReader, namesOf, type ReadingOptions, readPages } from '../source/index.js';
-import { Stores } from '../store/index.js';
+import { dayTemplate, isRemote, Stores } from '../store/index.js';
 import { batchFromRows } from '../vector/index.js';
 import { areRepeated, DigestFile, digester } from './digests.js';
 import { reportKey, resultIn, resultKey, type ShardPlan, type ShardResult, spent } from './document.js';
@@ -64,9 +65,12 @@ export async function committed(pipeline: Pipeline, place: string, options: Part
     if (text !== undefined) return JSON.parse(text) as RunReport;
     const stores = new Stores(pipeline.store, options.signal);
     const runs: (string | undefined)[] = [];
-    for (const { output } of pipeline.plan.sinks) {
-      const table =
-        output === undefined ? undefined : await tableAt(output.replaceAll('{{ run.date }}', plan.started_at.slice(0, 10)), stores);
+    for (const { output = '', config } of pipeline.plan.sinks) {
+      const path = output.replaceAll(dayTemplate, plan.started_at.slice(0, 10));
+      const kind = tableKinds.find((each) => each === getIn(config, ['table'])) ?? 'plain';
+      // That of a catalog has no path.
+      const isLinked = kind === 'plain' && !isRemote(path);
+      const table = path === '' ? undefined : isLinked ? linkedTable(path) : storeTable(stores.at(path), kind);
       const version = await table?.format.load();
       runs.push(version && (await table?.needs(plan.run, version)) ? version.current?.run : undefined);
     }

@@ -99,7 +99,7 @@ const commit = command(
     const isCommitted = async () => {
       const report = await committed(pipeline, place, { signal, stateDir });
       if (report === undefined) return false;
-      console.log('info', typeof report === 'string' ? `committed by run ${report}` : summaryOf(report));
+      console.log('info', typeof report === 'string' ? `committed by run ${report}` : summaryOf(report).split('\n'));
       return true;
     };
     if (await isCommitted()) return 0;
