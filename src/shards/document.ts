@@ -31,6 +31,8 @@ const planShape = schema((z) =>
     ...{ first_page: count(), limit: count(), rows: count() },
     /** Positions of rows; the tail follows the last one. */
     ranges: z.array(z.object({ from: count(), to: count() })).min(1),
+    /** How many shards were wanted; those beyond the ranges have nothing to do. */
+    shards: count(),
     /** How many shards are expected to run at a time. */
     parallel: count(),
     undeclared: z.array(z.object({ name: z.string(), original: z.string() })),

@@ -60,7 +60,7 @@ export async function planShards(pipeline: Pipeline, { shards, parallel = shards
       if (step.definition.reads?.(step.config) !== undefined) sides.push(await sideOf(step, reading, run, folder));
     const plan: ShardPlan = {
       ...{ version: 1, run: id, pipeline: pipeline.name, of: identityOf(pipeline), started_at: startedAt },
-      ...{ bases: Object.fromEntries(table.bases), first_page: firstPage, limit, rows, ranges: rangesOf(rows, limit, shards) },
+      ...{ bases: Object.fromEntries(table.bases), first_page: firstPage, limit, rows, ranges: rangesOf(rows, limit, shards), shards },
       ...{ parallel: Math.max(1, Math.min(parallel, shards)), undeclared: [...reading.ledger.placed], sides },
     };
     await removeDead(pipeline, folder.store.root.slice(0, -id.length - 1), plan, run.stores);

@@ -31,7 +31,7 @@ export interface OpenedShard {
  * Opens a shard, for `runPipeline`, which then stores its files and its result, and publishes nothing.
  *
  * @param place The folder of the plan. @param index From 0.
- * @returns `undefined` if an attempt at it has succeeded.
+ * @returns `undefined` if an attempt at it has succeeded, or there is nothing to do since the list is short.
  * @throws {LeadstreamError} `E_SHARD_PLAN` if the plan has no such shard, or is not for this pipeline.
  */
 export async function openShard(
@@ -41,12 +41,11 @@ export async function openShard(
   options: PartOptions = {},
 ): Promise<OpenedShard | undefined> {
   const { work, plan } = await openPlan(pipeline, place, options);
-  const { length } = plan.ranges;
-  if (index >= length) {
+  if (index >= plan.shards) {
     await work.close();
-    throw new LeadstreamError('E_SHARD_PLAN', `${work.store.root} has shards 0 to ${length - 1}, and no ${index}`);
+    throw new LeadstreamError('E_SHARD_PLAN', `${work.store.root} has shards 0 to ${plan.shards - 1}, and no ${index}`);
   }
-  if (attemptIn(await work.text(resultKey(index))) !== undefined) {
+  if (index >= plan.ranges.length || attemptIn(await work.text(resultKey(index))) !== undefined) {
     await work.close();
     return undefined;
   }

@@ -66,7 +66,7 @@ const shard = command(
     const pipeline = await loadOne(arguments_, context);
     const opened = await openShard(pipeline, arguments_.plan, index, { signal, stateDir });
     if (!opened) {
-      console.log('info', `shard ${index} has succeeded already`);
+      console.log('info', `shard ${index}: nothing is left to do`);
       return 0;
     }
     try {
