@@ -4,6 +4,7 @@ import { sentOf } from '../http/index.js';
 import { firstQuery } from '../source/index.js';
 import { isRemote } from '../store/index.js';
 import { connectionTo, type Pipeline } from './pipeline.js';
+import { whyNotSharded } from './shards.js';
 import { written, writtenDuration } from './units.js';
 
 /** The plan of a pipeline, without credentials. */
@@ -43,6 +44,8 @@ export function explainPipeline(pipeline: Pipeline) {
       const columns = definition.writes(config, plan.columns()).filter((column) => !folders.includes(column.name));
       return { at, prints, path, where, adds, folders, columns: columns.map((column) => ({ name: column.name, type: column.type })) };
     }),
+    /** Why several machines cannot share a run, if they cannot. */
+    oneMachine: whyNotSharded(pipeline),
     rejects: { path: rejects.path, max: 'share' in rejects.max ? written(rejects.max) : amountOf(rejects.max.rows, 'row') },
     /** Outputs that commit by themselves, in this order, before the files of this machine commit together. */
     alone: outputs.flatMap(({ path, alone }) => (alone ? [path] : [])),

@@ -25,7 +25,7 @@ export const explain = command(
 
 type Branch = readonly string[];
 
-function treeOf({ pipeline, source, steps, sinks, rejects, alone, together }: Explanation): string {
+function treeOf({ pipeline, source, steps, sinks, rejects, alone, oneMachine: why, together }: Explanation): string {
   const then = together.length === 0 ? [] : [together.join(', ')];
   const branches: readonly Branch[] = [
     [
@@ -37,6 +37,7 @@ function treeOf({ pipeline, source, steps, sinks, rejects, alone, together }: Ex
     ...steps.map(branchOf),
     ...sinks.map(sinkBranch),
     ['rejects', `${rejects.path ?? 'counted only, no file'}, at most ${rejects.max}`],
+    ['machines', why === undefined ? 'any number, by plan, shard and commit' : `one: ${why}`],
     ...(alone.length === 0 || alone.length + together.length === 1
       ? []
       : [['commit', [`each by itself: ${alone.join(', then ')}`, ...then].join('; then together: ')]]),
