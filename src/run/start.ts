@@ -187,7 +187,7 @@ export class Run {
   }
 
   async counts(): Promise<Counts | undefined> {
-    if (!this.publishes) return undefined;
+    if (!this.publishes || this.#isShard) return undefined;
     const { name: pipeline, plan } = this.pipeline;
     const read = Object.values(plan.collections).filter(({ name }) => plan.reads.includes(name));
     const lists = read.map((collection) => {
@@ -195,7 +195,6 @@ export class Run {
       return { baseUrl, account: accountOf(auth), collection };
     });
     return Counts.open(this.state.folder('counts'), { pipeline, run: this.runId, events: this.events }, lists);
-import type { RunPart } from './part.js';
   }
 
   /** For sinks without a path: one run of a pipeline at a time, and one that writes to a place, per state folder. */
