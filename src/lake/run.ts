@@ -182,7 +182,10 @@ class BegunRun {
       await landing.stored();
       part.files.set(landing.at, own);
     }
-    const fresh = part?.role === 'commit' ? [...(part.files.get(landing.at) ?? []), ...own] : own;
+    const fresh =
+      part?.role === 'commit'
+        ? [...(part.files.get(landing.at) ?? []).map((file) => ({ ...file, written_by: context.runId })), ...own]
+        : own;
     const again = touched.length === 0 ? [] : await this.#rewritten(touched, fresh.length);
     const old = isSame ? before.files : retained(mode, before, fresh).filter((file) => !touched.includes(file));
     const isBare = landing.kind === 'plain' && part?.role !== 'shard' && fresh.length + again.length + old.length === 0;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { tableFiles } from '../../../src/lake/index.js';
+import { tableFiles, verifyTable } from '../../../src/lake/index.js';
 import { runPipeline, type RunReport } from '../../../src/run/index.js';
 import { committed, openCommit, openShard, planShards } from '../../../src/shards/index.js';
 import { changing, type Lists } from '../../support/changing.js';
@@ -121,6 +121,7 @@ describe('a run of several processes', () => {
       const { report: other } = alone as unknown as { readonly report: RunReport };
       expect(report.sinks.map(({ books }) => books)).toEqual(other.sinks.map(({ books }) => books));
       expect([report.pages, report.read, report.rejects.rows]).toEqual([other.pages, other.read, other.rejects.rows]);
+      await verifyTable(join(machines.folder, 'out/table'));
       expect(await machines.rows()).toEqual(await alone.rows());
       expect(await machines.rows('*', 'out/some')).toEqual(await alone.rows('*', 'out/some'));
       const rejects = async ({ folder }: Machines) => (await readFile(join(folder, 'out/table.rejects.ndjson'), 'utf8')).split('\n').sort();
