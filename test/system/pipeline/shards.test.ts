@@ -48,7 +48,7 @@ class Machines {
     const { stateDir } = this;
     const opened = await openShard(await pipeline, this.place, index, { stateDir });
     if (!opened) return undefined;
-    return runPipeline(opened.pipeline, { part: opened.part, stateDir }).finally(() => opened.close());
+    return runPipeline(opened.pipeline, { part: opened.part, stateDir }).finally(async () => opened.close());
   }
 
   async shards(count: number): Promise<void> {
@@ -58,7 +58,7 @@ class Machines {
   async commit(pipeline = this.pipeline()): Promise<RunReport> {
     const { stateDir } = this;
     const opened = await openCommit(await pipeline, this.place, { stateDir });
-    return runPipeline(opened.pipeline, { part: opened.part, stateDir }).finally(() => opened.close());
+    return runPipeline(opened.pipeline, { part: opened.part, stateDir }).finally(async () => opened.close());
   }
 
   /** Runs the pipeline in one process, to another folder. */
@@ -132,7 +132,7 @@ describe('a run of several processes', () => {
   test('writes the values of masks that one process writes', async () => {
     const body = `from: leads\nsteps:\n  - mask: { lead_status: hmac }\n${toTable('plain').slice('from: leads\n'.length)}`;
     const machines = await Machines.of({ leads: leads(64) }, body);
-    machines.pipeline = (set = {}) =>
+    machines.pipeline = (set) =>
       pipelineFor({ env: { ...machines.from.env, LEADSTREAM_HMAC_KEY: 'a key of masks that is long' } }, body, machines.folder, {
         'service.limit': '10',
         ...set,
