@@ -79,7 +79,7 @@ export async function testPipelines(file: string, options: TestOptions = {}) {
 
   const tests: TestResult[] = [];
   const skipped: Pick<TestResult, 'pipeline' | 'name'>[] = [];
-  for (const [index, { name: pipeline = '', plan, document, services = [''], ...checked }] of pipelines.entries())
+  for (const [index, { name: pipeline = '', plan, document, services, ...checked }] of pipelines.entries())
     for (const [place, test] of (checked.tests ?? []).entries()) {
       const { name } = test;
       if (only.length > 0 && !only.includes(pipeline) && !only.includes(name)) {

@@ -36,9 +36,9 @@ async function checkDocument(document: SpecDocument, references: References, def
   const { baseDir, env } = references.from;
   const chain = bindChain(parts, { baseDir, pipeline, definitions, isPlain: document.isPlain }, problem);
   const services = servicesIn(resolved);
-  if (services && parts.service) problem(['services'], 'service and services exclude each other; write it as one of services', true);
+  if (services[0] !== '' && parts.service) problem(['services'], 'service and services exclude each other; write it as one of services', true);
   const own = ownCollections(resolved, services, problem);
-  const registry = own && (services ? registryOfAll(services, own) : registryOf(own));
+  const registry = own && registryOfAll(services, own);
   const plan = registry && (await planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry }, issues));
   if (parts.since) refuseUnfit(parts, chain, plan?.collection, problem);
   const connected = shape && connectionsIn(shape, document, env, issues);
@@ -134,9 +134,10 @@ function outputsOf({ sinks }: Chain, rejects: RejectsPlan | undefined): Outputs 
   ];
 }
 
-function servicesIn(document: unknown): readonly string[] | undefined {
+/** The names of the services; `''` is that of `service`. */
+function servicesIn(document: unknown): readonly string[] {
   const services = getIn(document, ['services']);
-  return isMap(services) ? Object.keys(services) : undefined;
+  return isMap(services) ? Object.keys(services) : [''];
 }
 
 function registryOfAll(services: readonly string[], own: readonly Collection[]): Registry {
@@ -160,14 +161,14 @@ function connectionsIn(shape: PipelineShape, document: SpecDocument, env: Enviro
   return Object.fromEntries(all);
 }
 
-function ownCollections(document: unknown, services: readonly string[] | undefined, problem: Problem): readonly Collection[] | undefined {
+function ownCollections(document: unknown, services: readonly string[], problem: Problem): readonly Collection[] | undefined {
   const declared = getIn(document, ['collections']);
   // The document's schema requires a map.
   if (typeof declared !== 'object' || declared === null) return [];
   const checked = Object.entries(declared).map(([list, value]) => {
-    const [service, name] = services ? partsOfList(list) : ['', list];
+    const [service, name] = services[0] === '' ? ['', list] : partsOfList(list);
     const collection = validated(declaredCollection(name), value, ['collections', list], problem);
-    if (!services || services.includes(service)) return collection && listOf(service, collection);
+    if (services.includes(service)) return collection && listOf(service, collection);
     problem(['collections', list], `'${list}' begins with the name of no service; write it like ${services[0]}.${name}`, true);
     return undefined;
   });
@@ -255,13 +256,12 @@ export function collectionsIn(text: string, file: string, options: LoadOptions):
 
 /** Defaults may have services that only some of the pipelines read. */
 function refuseUnused(checked: readonly Checked[]): void {
-  const lists = checked.map(({ plan, issues: { unknown } }) => {
-    if (!plan || unknown.some(([key]) => key === 'steps')) return undefined;
-    return [plan.collection.name, ...plan.steps.map(({ config }) => String(getIn(config, ['with'])))];
-  });
-  if (lists.includes(undefined)) return;
-  const used = lists.flatMap((names = []) => names.map((list) => partsOfList(list)[0]));
-  for (const { services = [], issues } of checked)
+  if (checked.some(({ issues: { all, unknown } }) => all.length > 0 || unknown.some(([key]) => key === 'steps'))) return;
+  const lists = checked.flatMap(({ plan }) =>
+    plan ? [plan.collection.name, ...plan.steps.map(({ config }) => getIn(config, ['with']))] : [],
+  );
+  const used = lists.map((list) => partsOfList(String(list))[0]);
+  for (const { services, issues } of checked)
     for (const name of services.filter((each) => !used.includes(each)))
       issues.problem(['services', name], `nothing in this file reads a list of '${name}', like ${name}.leads; remove the service`, true);
 }
