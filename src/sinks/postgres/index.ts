@@ -14,7 +14,7 @@ import { CopyFile, CopyFormat } from './copy-file.js';
 import { ledgerRuns, publishedBy } from './ledger.js';
 import { databasePlace, postgresConfig, type PostgresConfig } from './options.js';
 import { fit, inspect } from './table.js';
-import { commitChanges, countChanges, countSoFar } from './write.js';
+import { commitChanges, countChanges } from './write.js';
 
 /** The options of `postgres`, named as in a pipeline file. The reference of pipeline files explains each of them. */
 export type PostgresOptions = Omit<z.input<ReturnType<typeof postgresConfig>>, 'where'>;
@@ -87,7 +87,7 @@ export const postgresSink: SinkDefinition<'postgres', PostgresConfig> = builtInS
           },
           async soFar() {
             await file.append(format.tail(), 0);
-            return countSoFar(writing);
+            return countChanges(writing);
           },
           async prepare() {
             await file.append(format.tail(), 0);

@@ -14,7 +14,7 @@ export interface Writing extends Fitted {
 }
 
 /**
- * Counts what the run would do, in a transaction that changes nothing, and finds out which rows are missing.
+ * Counts what the run would do with its rows so far, in a transaction that changes nothing, and finds out which rows are missing.
  *
  * @throws {SinkError} `E_SINK_KEY` for two rows of one key. @throws {GateError} `E_GATE_MERGE`, `E_GATE_MISSING`.
  */
@@ -34,7 +34,12 @@ export async function countChanges(writing: Writing): Promise<MergeCounts> {
     const twice = await session.query(`SELECT FROM ${stage} GROUP BY ${quotedList(key)} HAVING count(*) > 1 LIMIT 1`);
     if (twice.rows.length > 0)
       throw new SinkError('E_SINK_KEY', `${at}: two rows have the same key, but ${mode} takes one row per key (${key.join(' + ')})`);
-    const { inserted, changed } = await compared(session, writing);
+    const isNew = `kept.${quotedList(key.slice(0, 1))} IS NULL`;
+    const differs = difference(writing, known);
+    const compared = `
+      SELECT count(*) FILTER (WHERE ${isNew}) AS inserted, count(*) FILTER (WHERE NOT ${isNew} AND (${differs})) AS changed
+      FROM ${stage} AS stage LEFT JOIN ${target.name} AS kept ON ${sameKey(key)}`;
+    const { inserted, changed } = await session.counts(['inserted', 'changed'], compared);
     if (missing) await readMissing(session, writing, isLeft, missing);
     return { ...none, ...rows, inserted, changed, unchanged: file.rows - inserted - (mode === 'merge' ? changed : 0) };
   });
@@ -47,27 +52,6 @@ export async function countChanges(writing: Writing): Promise<MergeCounts> {
   }
   if (on_missing === 'mark') return { ...counts, marked: keys.gone.rows };
   return { ...counts, deleted: counts.deleted + keys.gone.rows };
-}
-
-/** Counts what the rows so far would do. */
-export async function countSoFar(writing: Writing): ReturnType<typeof compared> {
-  const { options, context, found, columns, file } = writing;
-  if (!found.hasTable) return { inserted: 0, changed: 0 };
-  return transaction(options, context, 'look', async (session) => {
-    await load(session, writing, columns, file);
-    return compared(session, writing);
-  });
-}
-
-/** Counts the rows with new keys, and those that changed. */
-async function compared(session: Session, writing: Writing) {
-  const { known, target, key } = writing;
-  const isNew = `kept.${quotedList(key.slice(0, 1))} IS NULL`;
-  const differs = difference(writing, known);
-  const sql = `
-    SELECT count(*) FILTER (WHERE ${isNew}) AS inserted, count(*) FILTER (WHERE NOT ${isNew} AND (${differs})) AS changed
-    FROM ${stage} AS stage LEFT JOIN ${target.name} AS kept ON ${sameKey(key)}`;
-  return session.counts(['inserted', 'changed'], sql);
 }
 
 /** Keeps the keys of rows that the run did not write. */
