@@ -130,7 +130,10 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
   split: {
     summary: 'The part at a place of a text with separators: 0 is the first, -1 the last; null if there is none.',
     example: "split('Ann B. Lee', ' ', -1) == 'Lee'",
-    ...ofSeveral(['string', 'string', 'int'], 'string', (text: string, by: string, at: bigint) => partsOf(text, by).at(Number(at)) ?? null),
+    // An empty separator is between characters, not within one.
+    ...ofSeveral(['string', 'string', 'int'], 'string', (text: string, by: string, at: bigint) => {
+      return (by === '' ? [...text] : text.split(by)).at(Number(at)) ?? null;
+    }),
   },
   substring: {
     summary: 'Characters of a text from a place, 0 for the first, to before another, or to the end. Below 0, places count from the end.',
@@ -149,9 +152,11 @@ export const functions: Readonly<Record<string, ExpressionFunction>> = {
   format_time: {
     summary: 'Instant in a time zone, by a pattern of yyyy, MM, dd, HH, mm and ss; other letters are between single quotes.',
     example: `format_time(epoch('0'), 'Europe/Berlin', "yyyy-MM-dd'T'HH:mm") == '1970-01-01T01:00'`,
-    ...ofSeveral(['google.protobuf.Timestamp', 'string', 'string'], 'string', (instant: Date, zone: string, pattern: string) =>
-      timeText(inEveryZone(instant), zone, pattern),
-    ),
+    ...ofSeveral(['google.protobuf.Timestamp', 'string', 'string'], 'string', (instant: Date, zone: string, pattern: string) => {
+      // In a zone, it can be the day before or after.
+      for (const days of [-1, 1]) inRange('format_time', new Date(instant.getTime() + days * 86_400_000));
+      return timeText(instant, zone, pattern);
+    }),
   },
   phone: {
     summary: 'Phone number of a country, or with + of any, as E.164; null if it cannot be one. Needs the package libphonenumber-js.',
@@ -191,16 +196,6 @@ function ofSeveral(takes: readonly CelType[], returns: CelType, of: (...values: 
 
 function isBlank(value: unknown): boolean {
   return value === null || value === undefined || (typeof value === 'string' && value.trim() === '');
-}
-
-/** An empty separator is between characters, not within one. */
-function partsOf(text: string, by: string): readonly string[] {
-  return by === '' ? [...text] : text.split(by);
-}
-
-function inEveryZone(instant: Date): Date {
-  for (const days of [-1, 1]) inRange('format_time', new Date(instant.getTime() + days * 86_400_000));
-  return instant;
 }
 
 /** Without the limit, calls within calls could take all memory. */
