@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tableFiles, verifyTable } from '../../../src/lake/index.js';
 import { runPipeline, type RunReport } from '../../../src/run/index.js';
-import { committed, openCommit, openShard, planShards } from '../../../src/shards/index.js';
+import { committed, openCommit, openShard, planShards, type OpenedShard } from '../../../src/shards/index.js';
 import { changing, type Lists } from '../../support/changing.js';
 import { duckdb } from '../../support/duckdb.js';
 import { lead, leads, type LoggedService, pipelineFor, service } from '../../support/services.js';
@@ -12,6 +12,14 @@ import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 const kinds = ['plain', 'iceberg', 'delta'] as const;
 
 const toTable = (kind: string, more = '') => `from: leads\nto:\n  - parquet: { path: out/table, table: ${kind}${more} }`;
+
+async function ran(opened: OpenedShard, stateDir: string): Promise<RunReport> {
+  try {
+    return await runPipeline(opened.pipeline, { part: opened.part, stateDir });
+  } finally {
+    await opened.close();
+  }
+}
 
 /** Processes that share a run of one pipeline, each with a state folder of its own. */
 class Machines {
@@ -48,7 +56,7 @@ class Machines {
     const { stateDir } = this;
     const opened = await openShard(await pipeline, this.place, index, { stateDir });
     if (!opened) return undefined;
-    return runPipeline(opened.pipeline, { part: opened.part, stateDir }).finally(async () => opened.close());
+    return ran(opened, stateDir);
   }
 
   async shards(count: number): Promise<void> {
@@ -58,7 +66,7 @@ class Machines {
   async commit(pipeline = this.pipeline()): Promise<RunReport> {
     const { stateDir } = this;
     const opened = await openCommit(await pipeline, this.place, { stateDir });
-    return runPipeline(opened.pipeline, { part: opened.part, stateDir }).finally(async () => opened.close());
+    return ran(opened, stateDir);
   }
 
   /** Runs the pipeline in one process, to another folder. */
