@@ -114,6 +114,8 @@ export class Run {
     const leftMs = (this.options.waitMs ?? 0) - (performance.now() - this.#beganMs);
     const printed = began && this.pipeline.plan.sinks.some(({ definition }) => definition.prints);
     if (leftMs <= 0 || signal.aborted || printed || this.published.length > 0 || !isLocked(failure)) return false;
+    // With `restart`, pages of the other run must not be used either.
+    this.#spooling = false;
     // Runs that wait for one another should not try at the same time.
     await wait(Math.min(leftMs, 500 + 1_000 * Math.random()), undefined, { signal }).catch(() => refuseStopped(signal));
     return true;

@@ -1,9 +1,9 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defineSink } from '../../../src/leadstream.js';
 import { loadPipeline } from '../../../src/plan/index.js';
 import { runPipeline } from '../../../src/run/index.js';
-import { lockOutputs, Stores } from '../../../src/store/index.js';
+import { lockOutputs, lockOwn, Stores } from '../../../src/store/index.js';
 import { cli } from '../../support/cli.js';
 import { pipelineText, service, toCsv, workplace } from '../../support/services.js';
 import { temporaryFolder, visible } from '../../support/temporary.js';
@@ -59,5 +59,22 @@ describe('leadstream run --wait', () => {
     await expect(runPipeline(pipeline, { waitMs: 600_000 })).rejects.toMatchObject({ code: 'E_RUN_LOCKED' });
     expect(commits).toBe(1);
     expect(await cli(['verify', 'a'], { cwd: baseDir })).toMatchObject({ code: 0 });
+  });
+
+  test('uses no pages of the other run with --restart', async () => {
+    const [from, baseDir] = [await service(), await temporaryFolder()];
+    const pipeline = await loadPipeline(
+      { text: pipelineText('from: leads\nto: [{ csv: { path: leads.csv } }]'), file: 'p.yaml' },
+      { env: from.env, baseDir },
+    );
+    const stop = new AbortController();
+    const stopped = runPipeline(pipeline, { signal: stop.signal, watch: { page: ({ number }) => number === 4 && stop.abort() } });
+    await expect(stopped).rejects.toMatchObject({ code: 'E_RUN_ABORTED' });
+    const spools = join(baseDir, '.leadstream/spool');
+    const [list = ''] = (await readdir(spools)).filter((name) => name.startsWith('leads-'));
+    const other = await lockOwn(join(spools, list), { runId: 'other' });
+    // Longer than a run waits for the removal of old pages.
+    setTimeout(() => void other.release(), 4_000);
+    expect(await runPipeline(pipeline, { restart: true, waitMs: 600_000 })).toMatchObject({ resumed: 0 });
   });
 });
