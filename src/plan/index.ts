@@ -5,7 +5,7 @@ export { defaultReadShrink, openGates, outputGates, refusedChange, type Expect, 
 export type { Checked } from './check.js';
 export type { Hooks } from './hooks.js';
 export * from './load.js';
-export { checkPipeline, connectionTo, keyOriginOf, listsOf, type Pipeline, type RejectsPlan } from './pipeline.js';
+export { accountsOf, checkPipeline, connectionTo, keyOriginOf, listsOf, type Pipeline, type RejectsPlan } from './pipeline.js';
 export { type Plan, type PlannedSink, type PlannedStep } from './plan.js';
 export { referenceSource, type Environment } from './references.js';
 export { bookName, type TestShape } from './spec.js';

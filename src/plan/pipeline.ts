@@ -3,7 +3,7 @@ import { LeadstreamError, secretVariables, type ConsistencyMode, type OnDuplicat
 import type { OnError } from '../flow/index.js';
 import { partsOfList } from '../collections/index.js';
 import { getIn, kindOf } from '../options/index.js';
-import { secretKeyOf, proxySecrets } from '../http/index.js';
+import { accountMark, secretKeyOf, proxySecrets } from '../http/index.js';
 import type { ConnectOptions } from '../source/index.js';
 import type { Together } from '../lake/index.js';
 import type { PathNames } from '../store/index.js';
@@ -133,6 +133,13 @@ export function connectionTo({ plan, connection, services }: Connected, list: st
   const own = name === partsOfList(plan.collection.name)[0] ? { connection } : services[name];
   if (!own) throw new Error(`no service has the list ${list}`);
   return own.connection;
+}
+
+/** Returns what tells apart the accounts that a pipeline reads with, for manifests. */
+export function accountsOf({ plan, connection, services }: Connected): string {
+  const joined = new Set(plan.steps.map(({ config }) => partsOfList(String(getIn(config, ['with'])))[0]));
+  const others = Object.entries(services).filter(([name, own]) => joined.has(name) && own.connection !== connection);
+  return [connection, ...others.map(([, own]) => own.connection)].map(({ auth }) => accountMark(auth)).join(' ');
 }
 
 /** Returns what tells apart the lists that a pipeline reads, whatever files call them. */

@@ -2,9 +2,8 @@ import { columnsOf, partsOfList } from '../collections/index.js';
 import { byName, origins, outcomes, snakeCase, wordOf } from '../core/index.js';
 import type { Column, Consistency, Row, RowCounts, Violation, Warning } from '../core/index.js';
 import { countOf, emptyTally, type Page, type Tally } from '../flow/index.js';
-import { accountMark } from '../http/index.js';
 import type { RunFacts, UndeclaredField } from '../lake/index.js';
-import type { Pipeline, PlannedStep } from '../plan/index.js';
+import { accountsOf, type Pipeline, type PlannedStep } from '../plan/index.js';
 import { Findings, registryOf, type CollectionReader } from '../source/index.js';
 import type { LookupCounts } from '../steps/index.js';
 import type { Output } from './outputs.js';
@@ -193,7 +192,7 @@ export class Ledger {
     const { name: pipeline, fingerprint, connection } = this.pipeline;
     return {
       ...{ pipeline, fingerprint, collection, pages, startedAt, consistency: this.consistency.outcome, partial, scope },
-      ...{ service: connection.baseUrl, account: accountMark(connection.auth) },
+      ...{ service: connection.baseUrl, account: accountsOf(this.pipeline) },
       books: Object.fromEntries(sinks.map(({ at, books }) => [at, books])),
       undeclared: this.undeclared.map(({ name, original }) => ({ name, original })),
       reads: this.reads(partial),

@@ -4,11 +4,10 @@ import { GateError, newConsistency, SourceError } from '../core/index.js';
 import type { Column, LeadstreamError, OnDuplicateKey, Row, Warning } from '../core/index.js';
 import { ChainRead, countOf, deliver, emptyTally } from '../flow/index.js';
 import type { ChainStep, Fault, Page, Tally } from '../flow/index.js';
-import { accountMark } from '../http/index.js';
 import { deduping } from '../steps/index.js';
 import { createClient, defaultFetchingThreads, isSequential, noSpools, readPages } from '../source/index.js';
 import type { CollectionReader, ListRange, ServiceClient, Spools } from '../source/index.js';
-import { connectionTo, type PlannedStep } from '../plan/index.js';
+import { accountsOf, connectionTo, type PlannedStep } from '../plan/index.js';
 import type { Counts } from './counts.js';
 import { openExpectations, type Expectations } from './gates.js';
 import { Ledger } from './ledger.js';
@@ -53,7 +52,7 @@ export class PipelineRead {
     this.source = client.reader(plan.collection, reveal);
     this.#reader = this.source;
     this.ledger = new Ledger(run.pipeline, this.source, newConsistency(this.#mode, onDuplicateKey));
-    const of = { fingerprint, service: connection.baseUrl, account: accountMark(connection.auth), collection: plan.collection.name };
+    const of = { fingerprint, service: connection.baseUrl, account: accountsOf(run.pipeline), collection: plan.collection.name };
     const single = client.reader(plan.collection, reveal);
     const warn = ({ code, message }: Warning) => {
       if (connection.strict) throw new GateError('E_GATE_STRICT', `${code}: ${message}`);

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join as under } from 'node:path';
 import { connect, join } from '../../../src/index.js';
-import { generate } from '../../../src/service/index.js';
+import { generate, type Responder } from '../../../src/service/index.js';
 import type { Misbehaviour } from '../../support/misbehaviour.js';
 import { cli } from '../../support/cli.js';
-import { leads, service, serviceOf, testKey } from '../../support/services.js';
+import { leads, listed, service, serviceOf, testKey } from '../../support/services.js';
 import { folderWith, visible } from '../../support/temporary.js';
 
 const keys = { EU_KEY: testKey, US_KEY: 'key-of-the-other-service' };
@@ -49,6 +49,24 @@ describe('a file with several services', () => {
     expect(code).toBe(77);
     expect(stderr).toContain('rest_api_key is from ${EU_KEY} for eu, rest_api_key is from ${US_KEY} for us');
     for (const key of Object.values(keys)) expect(stderr).not.toContain(key);
+  });
+
+  test('deletes nothing for want of matches if the joined service has another account by now', async () => {
+    let uid = 'of no user';
+    const renaming: Responder = async (facts, next) => {
+      const answer = await next(facts);
+      return answer.kind === 'rows' ? { ...answer, rows: [...answer.rows].map((row) => row.replace(`"${uid}"`, '"0"')) } : answer;
+    };
+    const merged = joined
+      .replace('uid },', 'uid }, type: inner,')
+      .replace(/$/, 'to:\n  - parquet: { path: both, mode: merge, on_missing: delete }\n');
+    const accounts = [{ restApiKey: keys.US_KEY }, { restApiKey: 'another-key' }];
+    const { eu, us, cwd, run } = await two(`${defaults}---\nname: both\n${merged}`, { accounts, responders: [renaming] });
+    expect(await run('run')).toMatchObject({ code: 0 });
+    uid = (await listed(eu, 'leads'))[0]?.uid ?? '';
+    const env = { ...keys, US_KEY: 'another-key', EU_URL: eu.url, US_URL: us.url };
+    const { code, stderr } = await cli(['run', 'p.yaml'], { cwd, env });
+    expect({ code, stderr }).toMatchObject({ code: 65, stderr: expect.stringContaining('of another service, account or list') });
   });
 
   test.each<[string, number, string[], Partial<Misbehaviour>]>([
