@@ -110,13 +110,12 @@ export class Status {
     const isWanted = !isPrinted && (console.level === 'info' || console.level === 'debug');
     this.isLive = isWanted && stderr.isTTY === true && console.format === 'text';
     this.#stderr = stderr;
-    // Some terminals go to the next line after the last column.
     this.#all = all.add(this);
     this.#text = () => `${name}: ${statusLine(observed)}`;
     const draw = () => {
       const [first] = all;
       const texts = [...all].map((status) => (status.isLive ? status.#text() : ''));
-      // Rows of another run may be printed there.
+      // Rows of another run may be printed there. Some terminals go to the next line after the last column.
       if (first === this && !texts.includes('')) this.#show(printable(texts.join('; ')).slice(0, (stderr.columns ?? 80) - 1));
     };
     const report = () => {
