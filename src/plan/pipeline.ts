@@ -138,7 +138,8 @@ export function connectionTo({ plan, connection, services }: Connected, list: st
 /** Returns what tells apart the accounts that a pipeline reads with, for manifests. */
 export function accountsOf({ plan, connection, services }: Connected): string {
   const joined = new Set(plan.steps.map(({ config }) => partsOfList(String(getIn(config, ['with'])))[0]));
-  const others = Object.entries(services).filter(([name, own]) => joined.has(name) && own.connection !== connection);
+  joined.delete(partsOfList(plan.collection.name)[0]);
+  const others = Object.entries(services).filter(([name]) => joined.has(name));
   return [connection, ...others.map(([, own]) => own.connection)].map(({ auth }) => accountMark(auth)).join(' ');
 }
 

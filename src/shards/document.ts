@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import { LeadstreamError, schema, version } from '../core/index.js';
-import { accountMark } from '../http/index.js';
 import type { AddedFile } from '../lake/index.js';
-import type { Pipeline } from '../plan/index.js';
+import { accountsOf, type Pipeline } from '../plan/index.js';
 import { jsonIn, sha256Text } from '../store/index.js';
 import { tagged, untagged, type Work } from './work.js';
 
@@ -78,9 +77,10 @@ export async function planFor(
 }
 
 /** Returns what has to be the same for every process of a run. */
-export function identityOf({ name, fingerprint, connection: { auth }, hmacKey = '' }: Pipeline): Readonly<Record<string, string>> {
+export function identityOf(pipeline: Pipeline): Readonly<Record<string, string>> {
+  const { name, fingerprint, hmacKey = '' } = pipeline;
   const maskKey = sha256Text(hmacKey).slice(0, 4);
-  return { version, pipeline: name, 'pipeline file': fingerprint, account: accountMark(auth), LEADSTREAM_HMAC_KEY: maskKey };
+  return { version, pipeline: name, 'pipeline file': fingerprint, account: accountsOf(pipeline), LEADSTREAM_HMAC_KEY: maskKey };
 }
 
 export function resultIn(text: string | undefined): ShardResult | undefined {
