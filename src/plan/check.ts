@@ -36,7 +36,8 @@ async function checkDocument(document: SpecDocument, references: References, def
   const { baseDir, env } = references.from;
   const chain = bindChain(parts, { baseDir, pipeline, definitions, isPlain: document.isPlain }, problem);
   const services = servicesIn(resolved);
-  if (services[0] !== '' && parts.service) problem(['services'], 'service and services exclude each other; write it as one of services', true);
+  if (services[0] !== '' && parts.service)
+    problem(['services'], 'service and services exclude each other; write it as one of services', true);
   const own = ownCollections(resolved, services, problem);
   const registry = own && registryOfAll(services, own);
   const plan = registry && (await planPipeline(parts, chain, { hmacKey: env.LEADSTREAM_HMAC_KEY, collections: registry }, issues));
