@@ -56,7 +56,10 @@ export async function runSeries(
     if (next) {
       left.delete(next);
       running.add(next);
-      ends.push(series.run(next).finally(() => leave(next)));
+      const end = series.run(next).finally(() => leave(next));
+      // Its failure is that of the command, once the others have ended.
+      end.catch(() => {});
+      ends.push(end);
     } else await new Promise<void>((resolve) => (changed = resolve));
   }
   sets.fail();

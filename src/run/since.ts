@@ -22,6 +22,8 @@ export class Since {
   readonly #of: string;
   /** What the last run of all outputs left. */
   #last: SinceState | undefined;
+  /** The run that switched `since` off for this pipeline. */
+  #off: string | undefined;
   /** The last pages, with a digest of each row. */
   readonly #pages: { readonly position: number; readonly digests: Uint32Array }[] = [];
   /** Number of the first page that a run from there would read. */
@@ -56,12 +58,13 @@ export class Since {
     });
     const isOneRun = states.every(({ run }) => run === states[0]?.run);
     if (states.length === outputs.length && !isOther && isOneRun) this.#last = states[0];
+    if (!isOther) this.#off = states.find((state) => state.off !== undefined)?.off;
     if (doubt !== undefined || isNew || this.run.options.restart) return doubt;
     if (states.length < outputs.length) return 'an output has no record of its last read, or other rows than that left';
     if (isOther) return 'the pipeline, its service, its account or its key of masks is not that of the last run';
-    const { off, end, whole = '' } = this.#last ?? {};
-    if (off !== undefined)
-      return `since is off, because run ${off} found rows that earlier ones had missed; change the file to try it again`;
+    const { end, whole = '' } = this.#last ?? {};
+    if (this.#off !== undefined)
+      return `since is off, because run ${this.#off} found rows that earlier ones had missed; change the file to try it again`;
     if (isReturned || !isOneRun) return 'an output is not as the last run left it, as after a rollback';
     if (!end) return 'the list changed while the last run read it';
     const age = Date.parse(this.run.startedAt) - Date.parse(whole);
@@ -113,7 +116,7 @@ export class Since {
   state(consistency: Consistency): SinceState {
     const { runId: run, startedAt } = this.run;
     const whole = (this.range && this.#last?.whole) ?? startedAt;
-    const off = this.#last?.off ?? (this.#missed?.inserted ? run : undefined);
+    const off = this.#off ?? (this.#missed?.inserted ? run : undefined);
     return { run, of: this.#of, whole, off, ...(isCertain(consistency) && { end: this.#end }) };
   }
 
