@@ -133,7 +133,6 @@ export class StoreRun {
     if (!isShard) await (linked ? linked.begin() : format.show?.());
     let base: FoundVersion | undefined = await table.load(runLog);
     if (part && part.role !== 'plan') await refuseOvertaken(table, base, part, at);
-    part?.bases.set(at, base?.sequence ?? -1);
     if (base === undefined && format.link === undefined && !isShard) {
       // Another run may have begun the table in the meantime.
       await table.refuseForeign().catch(async (failure: unknown) => {
@@ -142,6 +141,7 @@ export class StoreRun {
       await format.create?.();
       base = await format.load();
     }
+    part?.bases.set(at, base?.sequence ?? -1);
     const before = base && (await manifestBefore(table, base, options.mode, context));
     const last = base && before && ((await table.unchanged(base)) ?? before);
     if (base && format.link === undefined) format.check?.(base, options.mode);

@@ -192,8 +192,6 @@ class Shard {
       throw new LeadstreamError('E_SHARD_MISSING', `shard ${this.index}: ${reasonOf(failure)}`);
     });
     if (version !== undefined) return;
-    // An answer that was lost may have been the refusal of a repetition.
-    if (attemptIn(await this.work.text(resultKey(this.index))) === this.#attempt) return;
     table.isKept = false;
     await store.remove(['.keys.bin', '.borders.json', '.rejects.ndjson'].map((ending) => this.#name + ending));
   }

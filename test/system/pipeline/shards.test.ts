@@ -214,6 +214,19 @@ describe('a run of several processes', () => {
     await expect(tableFiles(join(machines.folder, 'out/table'))).rejects.toThrow('not a leadstream table');
   });
 
+  test('publishes nothing if rows between two shards are read by neither, although the numbers agree', async () => {
+    const list = leads(95);
+    const lists: Lists = { leads: list };
+    const machines = await Machines.of(lists, toTable('plain'));
+    await machines.plan(2);
+    await machines.shard(0);
+    const appended = Array.from({ length: 30 }, (_, row) => lead(1000 + row));
+    lists.leads = [...list.slice(0, 3), ...list.slice(33), ...appended];
+    await machines.shard(1);
+    lists.leads = [...list.slice(0, 3), ...Array.from({ length: 20 }, (_, row) => lead(2000 + row)), ...list.slice(33), ...appended];
+    await expect(machines.commit()).rejects.toThrow('shards 0 and 1 have no row in common');
+  });
+
   test('waits for every shard', async () => {
     const machines = await Machines.of({ leads: leads(95) }, toTable('plain'));
     await machines.plan(3);
@@ -224,7 +237,16 @@ describe('a run of several processes', () => {
   test('takes the first result of a shard, and leaves nothing of others', async () => {
     const machines = await Machines.of({ leads: leads(95) }, toTable('delta'));
     await machines.plan(2);
+    const late = await openShard(await machines.pipeline(), machines.place, 0, { stateDir: machines.stateDir });
     await Promise.all([machines.shard(0), machines.shard(0), machines.shard(1), machines.shard(1)]);
+    const stored = async () => [
+      await filesBelow(join(machines.folder, 'out')),
+      await filesBelow(machines.place),
+      await readFile(join(machines.place, 'parts/0.json'), 'utf8'),
+    ];
+    const before = await stored();
+    if (late) await ran(late, machines.stateDir);
+    expect(await stored()).toEqual(before);
     expect(await machines.shard(1)).toBeUndefined();
     await machines.commit();
     expect(await machines.ids()).toEqual(idsOf(leads(95)));
