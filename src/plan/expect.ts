@@ -51,12 +51,10 @@ export const outputGates = ['max_shrink', 'max_growth'] as const;
 /** A gate on the rows that leave the last step. */
 export interface Gate {
   readonly gate: string;
-  observe(batch: RecordBatch): void;
-  /** Describes why it refuses the rows, if it does. @param rows All rows seen. */
-  refuse(rows: number): string | undefined;
-  /** Number of rows that it does not like so far; those of other processes are added. */
-  counted(): number;
-  add(rows: number): void;
+  /** Returns how many rows of a batch it does not like. Default: none. */
+  count?(batch: RecordBatch): number;
+  /** Describes why it refuses the rows, if it does. @param rows All rows seen. @param counted Those that it does not like. */
+  refuse(rows: number, counted: number): string | undefined;
 }
 
 export interface Measured {
@@ -102,13 +100,7 @@ function namesIn(value: unknown, path: Path): readonly { readonly name: string; 
 
 function checkCount(fewest: number): Gate {
   const problem = (rows: number) => `expect.min_rows: expected at least ${amountOf(fewest, 'row')}, found ${amount(rows)}`;
-  return {
-    gate: 'min_rows',
-    observe: () => {},
-    refuse: (rows) => (rows >= fewest ? undefined : problem(rows)),
-    counted: () => 0,
-    add: () => {},
-  };
+  return { gate: 'min_rows', refuse: (rows) => (rows >= fewest ? undefined : problem(rows)) };
 }
 
 export function refusedChange(gate: (typeof outputGates)[number], most: number, { at, total, earlier }: Measured): string | undefined {
@@ -121,16 +113,15 @@ export function refusedChange(gate: (typeof outputGates)[number], most: number, 
 }
 
 function checkNulls(name: string, gate: string, most: Tolerance): Gate {
-  let empty = 0;
   return {
     gate,
-    counted: () => empty,
-    add: (rows) => void (empty += rows),
-    observe: (batch) => {
+    count: (batch) => {
       const vector = batch.columnOrNulls(name);
+      let empty = 0;
       for (let row = 0; row < vector.length; row += 1) if (vector.isEmpty(row)) empty += 1;
+      return empty;
     },
-    refuse: (rows) => {
+    refuse: (rows, empty) => {
       if (!exceeds(empty, most, rows)) return undefined;
       const limit = 'share' in most ? `${written(most)} of rows` : amountOf(most.rows, 'row');
       const allowed = Object.values(most).includes(0) ? 'no row' : `at most ${limit}`;
@@ -142,19 +133,18 @@ function checkNulls(name: string, gate: string, most: Tolerance): Gate {
 function checkUnique(names: readonly string[]): Gate {
   const gate = `unique.${names.join('+')}`;
   const seen = new KeyMap();
-  let repeated = 0;
   return {
     gate,
-    counted: () => repeated,
-    add: (rows) => void (repeated += rows),
-    observe: (batch) => {
+    count: (batch) => {
       const keyAt = keysOf(batch, names);
+      let repeated = 0;
       for (let row = 0; row < batch.length; row += 1) {
         const key = keyAt(row);
         if (key !== undefined && !seen.add(key)) repeated += 1;
       }
+      return repeated;
     },
-    refuse: (rows) =>
+    refuse: (rows, repeated) =>
       repeated === 0
         ? undefined
         : `expect.${gate}: values must be unique, found ${amountOf(repeated, 'repetition')} in ${amountOf(rows, 'row')}`,
@@ -171,22 +161,21 @@ function checkValues(name: string, accepted: readonly string[], columns: readonl
     const text = textOf(value, type);
     return text === null || text === '' || values.has(text);
   });
-  let others = 0;
   return {
     gate: `accepted_values.${name}`,
-    counted: () => others,
-    add: (rows) => void (others += rows),
-    observe: (batch) => {
+    count: (batch) => {
       const vector = batch.columnOrNulls(name);
       const isAccepted = acceptedIn(vector);
+      let others = 0;
       for (let row = 0; row < vector.length; row += 1) {
         if (isAccepted(row)) continue;
         others += 1;
         const text = samples.size < 5 && column?.sensitivity === 'plain' ? textOf(vector.value(row), type) : null;
         if (text !== null && isWord.test(text)) samples.add(text);
       }
+      return others;
     },
-    refuse: (rows) => {
+    refuse: (rows, others) => {
       if (others === 0) return undefined;
       const like = samples.size === 0 ? '' : `, like ${[...samples].map((text) => JSON.stringify(text)).join(', ')}`;
       return `expect.accepted_values.${name}: expected only ${accepted.join(', ')}, found other values in ${amount(others)} of ${amountOf(rows, 'row')}${like}`;

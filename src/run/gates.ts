@@ -1,4 +1,4 @@
-import { amount, amountOf, compareShare, GateError } from '../core/index.js';
+import { amount, amountOf, compareShare, GateError, itemAt } from '../core/index.js';
 import type { Column, OutputColumn, Violation, Warning, WarningCode } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
 import { defaultReadShrink, openGates, outputGates, percent, refusedChange } from '../plan/index.js';
@@ -153,25 +153,26 @@ export type Expectations = ReturnType<typeof openExpectations>;
 
 /** @param at The sink whose rows they are about. Default: all without a `where`. */
 export function openExpectations(expect: Expect, columns: readonly Column[], at?: string) {
-  let rows = 0;
   const checks = openGates(expect, columns);
+  /** Rows, and those that each gate does not like. */
+  const counts = [0, ...checks.map(() => 0)];
+  const add = (more: readonly number[]) => more.forEach((rows, index) => (counts[index] = itemAt(counts, index) + rows));
   const refused = (message: string | undefined): readonly Violation[] =>
     message === undefined ? [] : [{ code: 'E_GATE_EXPECT', message }];
   const named = (message: string | undefined) => message && (at === undefined ? message : `${at}: ${message}`);
   return {
     observe: (page: Page): void => {
       const batch = batchOf(page);
-      rows += batch.length;
-      for (const check of checks) check.observe(batch);
+      add([batch.length, ...checks.map((check) => check.count?.(batch) ?? 0)]);
     },
-    /** Of the rows, and of those that each gate does not like. */
-    counts: (): readonly number[] => [rows, ...checks.map((check) => check.counted())],
-    add: ([others = 0, ...counts]: readonly number[]): void => {
-      rows += others;
-      checks.forEach((check, index) => check.add(counts[index] ?? 0));
-    },
+    counts: counts as readonly number[],
+    /** Adds the counts of another process. */
+    add,
     results: (outputs: readonly Measured[], allowShrink: boolean): readonly GateResult[] => [
-      ...checks.map((check) => gateResult(`expect.${check.gate}`, at, refused(named(check.refuse(rows))))),
+      ...checks.map((check, index) => {
+        const refusal = check.refuse(itemAt(counts, 0), itemAt(counts, index + 1));
+        return gateResult(`expect.${check.gate}`, at, refused(named(refusal)));
+      }),
       ...outputGates.flatMap((name) => {
         const most = expect[name];
         return (most === undefined ? [] : outputs).map((output) => {

@@ -20,7 +20,7 @@ export interface PartCounts {
 export interface GatheredPart {
   readonly ledger: PartCounts;
   /** By sink with a `where`; `undefined` for all others. */
-  readonly expectations: ReadonlyMap<string | undefined, { counts(): readonly number[]; add(counts: readonly number[]): void }>;
+  readonly expectations: ReadonlyMap<string | undefined, { readonly counts: readonly number[]; add(counts: readonly number[]): void }>;
   readonly outputs: readonly { readonly at: string; readonly counts: Tally }[];
   readonly rejects: Rejects;
 }

@@ -170,7 +170,7 @@ class Shard {
       ...{ version: 1, attempt: this.#attempt, pages: source.pages, rows: source.rows, tally: source.tally },
       steps: ledger.steps.map(({ tally }) => tally),
       sinks: outputs.map(({ at, counts }) => ({ at, counts, files: [...(table.files.get(at) ?? [])] })),
-      expectations: [...expectations].map(([at, each]) => [at ?? null, [...each.counts()]]),
+      expectations: [...expectations].map(([at, each]) => [at ?? null, [...each.counts]]),
       findings: {
         unknown: Object.fromEntries([...findings.unknown].map(([field, { rows }]) => [field, rows])),
         missing: Object.fromEntries(findings.missing),
