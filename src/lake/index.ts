@@ -8,7 +8,7 @@ export { RunLog, type Evidence } from './run-log.js';
 export type { SinceState } from './since.js';
 export { StoreRun, type TablePart } from './store-run.js';
 export type { AddedFile } from './format.js';
-export { StoreTable } from './store-table.js';
+export { keysBelow, StoreTable, textAt } from './store-table.js';
 export { tableFiles, type TableFiles } from './files.js';
 export { isInCatalog, linkedTable, storesOption, storeTable, type TableAccess, tableAt } from './formats.js';
 export { catalogOptions, type CatalogOptions, RestCatalog } from './iceberg/index.js';

@@ -188,7 +188,8 @@ class BegunRun {
         : own;
     const again = touched.length === 0 ? [] : await this.#rewritten(touched, fresh.length);
     const old = isSame ? before.files : retained(mode, before, fresh).filter((file) => !touched.includes(file));
-    const isBare = landing.kind === 'plain' && part?.role !== 'shard' && fresh.length + again.length + old.length === 0;
+    const publishes = part === undefined || part.role === 'commit';
+    const isBare = landing.kind === 'plain' && publishes && fresh.length + again.length + old.length === 0;
     // A file without rows has the columns of the folders, too.
     const added = [...(isBare ? await files.finish(partitioning.columns) : fresh), ...again];
     if (mode === 'replace_partitions') await landing.checkRetained(old);

@@ -3,8 +3,7 @@ export { extraStep, previewPipeline, type RowField, type Stage } from './observe
 export { writeTo, type Written, type WriteOptions } from './write-to.js';
 export { type CompactOptions, compactTable, StateFolder, recoverRuns, type RollbackOptions, rollbackTable } from './state.js';
 export * from './report.js';
-export { Run, type RunOptions } from './start.js';
-export type { GatheredPart, PartCounts, RunPart } from './part.js';
-export { PipelineRead } from './reading.js';
-export { completed } from './stop.js';
-export { openRunOutputs, runPipeline } from './run.js';
+export type { RunOptions } from './start.js';
+export type { Ledger } from './ledger.js';
+export type { GatheredPart, RunPart } from './part.js';
+export { runPipeline } from './run.js';

@@ -8,7 +8,6 @@ import { Findings, registryOf, type CollectionReader } from '../source/index.js'
 import type { LookupCounts } from '../steps/index.js';
 import type { Output } from './outputs.js';
 import type { FindingsReport, RunReport, SinkReport } from './report.js';
-import type { Run } from './start.js';
 
 /** The parts of a report that are not counts; of the rejects, the path. */
 export type HowRead = Pick<RunReport, 'resumed' | 'since' | 'partial'> & { readonly rejects: string | undefined };
@@ -153,7 +152,7 @@ export class Ledger {
     return Object.fromEntries(lists.toReversed());
   }
 
-  report(run: Pick<Run, 'runId' | 'startedAt' | 'warnings'>, finished: readonly Output[], { rejects, ...read }: HowRead): RunReport {
+  report(run: Pick<RunReport, 'runId' | 'startedAt' | 'warnings'>, finished: readonly Output[], { rejects, ...read }: HowRead): RunReport {
     const { repaired, duplicates } = this.consistency;
     const tallies = [this.source.tally, ...this.steps.map(({ tally }) => tally)];
     const rejected = tallies.reduce((sum, tally) => sum + tally.rejected, 0);
@@ -203,11 +202,8 @@ export class Ledger {
 /** Fields listed: where field names are data, there can be any number. */
 const most = 20;
 
-function findingsOf({ unknown, missing, notText }: Findings): FindingsReport {
-  return {
-    unknown: Object.fromEntries([...unknown].map(([field, { rows }]) => [field, rows])),
-    ...{ late: [], gone: [], missing: Object.fromEntries(missing), notText: Object.fromEntries(notText) },
-  };
+function findingsOf({ counts }: Findings): FindingsReport {
+  return { ...counts, late: [], gone: [] };
 }
 
 function listed(rows: number, { repaired, duplicates }: Consistency): number {

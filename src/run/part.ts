@@ -1,27 +1,20 @@
 import type { Observable } from 'rxjs';
-import type { Consistency, Row } from '../core/index.js';
-import type { Page, Tally } from '../flow/index.js';
+import type { Row } from '../core/index.js';
+import type { Page } from '../flow/index.js';
 import type { TablePart, UndeclaredField } from '../lake/index.js';
-import type { CollectionReader, Findings, ReadingOptions } from '../source/index.js';
-import type { LookupCounts } from '../steps/index.js';
+import type { CollectionReader, ReadingOptions } from '../source/index.js';
+import type { Expectations } from './gates.js';
+import type { Ledger } from './ledger.js';
+import type { RunOutputs } from './outputs.js';
 import type { Rejects } from './rejects.js';
 import type { RunReport } from './report.js';
 
-/** What a process counts. */
-export interface PartCounts {
-  readonly consistency: Consistency;
-  readonly source: { pages: number; rows: number; readonly tally: Tally; readonly findings: Findings };
-  readonly steps: readonly { readonly tally: Tally }[];
-  readonly sides: { at: string; collection: string; rows: number; consistency: Consistency; findings: Findings }[];
-  readonly lookups: readonly { readonly counts: LookupCounts }[];
-}
-
 /** What a process has when all of its rows are written. */
 export interface GatheredPart {
-  readonly ledger: PartCounts;
+  readonly ledger: Ledger;
   /** By sink with a `where`; `undefined` for all others. */
-  readonly expectations: ReadonlyMap<string | undefined, { readonly counts: readonly number[]; add(counts: readonly number[]): void }>;
-  readonly outputs: readonly { readonly at: string; readonly counts: Tally }[];
+  readonly expectations: ReadonlyMap<string | undefined, Expectations>;
+  readonly outputs: RunOutputs['opened'];
   readonly rejects: Rejects;
 }
 
@@ -35,9 +28,9 @@ export interface RunPart {
   /** Path of the rejects of a shard. */
   readonly rejects?: string;
   /** Reads what this process is to read of the list. */
-  pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: PartCounts): Observable<Page>;
-  /** Returns the rows of the other side of a join, as the plan stored them. */
-  side?(at: string, ledger: PartCounts): Observable<Page>;
+  pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page>;
+  /** Returns the rows of the other side of a join. @param read$ Its rows as the service has them. @param used The fields that the step needs. */
+  side(side: Ledger['sides'][number], read$: Observable<Page>, used?: readonly string[]): Observable<Page>;
   /** Adds what the other processes counted. */
   gather?(part: GatheredPart): Promise<void>;
   /** Called when everything is published. */

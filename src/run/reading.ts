@@ -195,7 +195,7 @@ export class PipelineRead {
       hmacKey,
       scratch: this.run.state.folder('scratch'),
       lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal),
-      read: (...side) => this.readSide(step.at, ...side),
+      read: (...side) => this.#readSide(step.at, ...side),
     });
   }
 
@@ -211,10 +211,13 @@ export class PipelineRead {
     return { find: (id: string) => reader.find(id), concurrency: client.concurrency, counts };
   }
 
-  /** Reads the other side of a join, checked as the collection. */
-  readSide(at: string, collection: Collection, reveal: readonly string[] = [], onDuplicateKey?: OnDuplicateKey): Observable<Page> {
-    const stored = this.run.part?.side?.(at, this.ledger);
-    if (stored) return stored;
+  #readSide(
+    at: string,
+    collection: Collection,
+    reveal: readonly string[],
+    onDuplicateKey?: OnDuplicateKey,
+    used?: readonly string[],
+  ): Observable<Page> {
     const consistency = newConsistency(this.#mode, onDuplicateKey);
     const side = this.#clientOf(collection).reader(collection, reveal);
     const count = { at, collection: collection.name, consistency, findings: side.findings, rows: 0 };
@@ -227,10 +230,11 @@ export class PipelineRead {
         : new GateError('E_GATE_CONSISTENCY', added);
       this.#sides.push(hasMore().pipe(map((more) => (more ? failure : undefined))));
     };
-    return defer(() => this.spools.spooled(side)).pipe(
+    const read$ = defer(() => this.spools.spooled(side)).pipe(
       switchMap((reader) => readPages(reader, { ...this.#options(collection.name), at, onPage, onEnd }, consistency)),
       (pages$) => this.#unique(pages$, collection, onDuplicateKey),
     );
+    return this.run.part?.side(count, read$, used) ?? read$;
   }
 
   get #mode() {

@@ -116,7 +116,7 @@ class Attempt {
 
   async #ended(): Promise<Ended | { readonly thrown: unknown }> {
     const reading = this.#reading;
-    const outputs = (this.#outputs = await openRunOutputs(this.run, this.claim, this.#reading));
+    const outputs = (this.#outputs = await this.#open());
     const { plan } = this.run.pipeline;
     const standing = await standingOutputs(outputs.opened, this.claim.outputs, this.run.stores);
     if (!this.run.options.allowPartial) refuseReplacing(plan, standing);
@@ -126,7 +126,7 @@ class Attempt {
     const { part } = this.run;
     reading.ledger.continue(part?.undeclared ?? before, this.found.fields ?? []);
     // All parts have the columns of the plan.
-    if (part) reading.ledger.fixColumns();
+    if (part?.undeclared) reading.ledger.fixColumns();
     const { since } = reading;
     let doubt: string | undefined;
     const write = async (page: Page) => {
@@ -160,10 +160,39 @@ class Attempt {
     this.#prepared = await outputs.prepare();
     refuseStopped(this.run.stop.signal);
     if (part?.deliver) {
+      await this.claim.lock.check();
       await part.deliver(gathered);
       return { report: { ...reading.ledger.report(this.run, this.#prepared, this.#howRead), finishedAt: new Date().toISOString() } };
     }
     return { report: await this.#publish(this.#prepared, standing) };
+  }
+
+  #open(): Promise<RunOutputs> {
+    const { run, claim } = this;
+    const { pipeline, options } = run;
+    return openOutputs(pipeline.plan.sinks, {
+      baseDir: pipeline.baseDir,
+      onError: pipeline.onError,
+      stdout: options.stdout ?? process.stdout,
+      pipeline: pipeline.name,
+      runId: run.runId,
+      stores: run.stores,
+      participant: run.participant,
+      part: run.part?.table,
+      key: pipeline.plan.collection.key,
+      firstStart: () => claim.firstStart,
+      runDate: () => claim.firstStart.slice(0, 10),
+      runLog: new RunLog(run.state.path),
+      scratch: run.state.folder('scratch'),
+      signal: run.stop.signal,
+      planned: pipeline.plan.columns(),
+      warn: run.warn,
+      columns: this.#reading.ledger.fixColumns,
+      presence: this.#reading.presence,
+      reject: this.#reading.reject,
+      onKept: (at, page) => this.#reading.expectations.get(at)?.observe(page),
+      events: run.events,
+    });
   }
 
   async #publish(outputs: readonly Output[], standing: ReadonlyMap<string, string>): Promise<RunReport> {
@@ -257,34 +286,6 @@ class Attempt {
     }
     await this.#reading.close().catch(cleanup);
   }
-}
-
-/** Reserves the outputs of a run. */
-export function openRunOutputs(run: Run, claim: Claim, reading: PipelineRead): Promise<RunOutputs> {
-  const { pipeline, options } = run;
-  return openOutputs(pipeline.plan.sinks, {
-    baseDir: pipeline.baseDir,
-    onError: pipeline.onError,
-    stdout: options.stdout ?? process.stdout,
-    pipeline: pipeline.name,
-    runId: run.runId,
-    stores: run.stores,
-    participant: run.participant,
-    part: run.part?.table,
-    key: pipeline.plan.collection.key,
-    firstStart: () => claim.firstStart,
-    runDate: () => claim.firstStart.slice(0, 10),
-    runLog: new RunLog(run.state.path),
-    scratch: run.state.folder('scratch'),
-    signal: run.stop.signal,
-    planned: pipeline.plan.columns(),
-    warn: run.warn,
-    columns: reading.ledger.fixColumns,
-    presence: reading.presence,
-    reject: reading.reject,
-    onKept: (at, page) => reading.expectations.get(at)?.observe(page),
-    events: run.events,
-  });
 }
 
 /** The next run may find corrected rows. After others, as with a full disk, the pages are fine. */

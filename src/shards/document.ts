@@ -1,9 +1,10 @@
 import type { z } from 'zod';
-import { LeadstreamError, schema, version } from '../core/index.js';
+import { schema, version } from '../core/index.js';
 import type { AddedFile } from '../lake/index.js';
+import { getIn } from '../options/index.js';
 import { accountsOf, type Pipeline } from '../plan/index.js';
 import { jsonIn, sha256Text } from '../store/index.js';
-import { tagged, untagged, type Work } from './work.js';
+import { untagged } from './tagged.js';
 
 export const planKey = 'plan.json';
 export const reportKey = 'report.json';
@@ -16,7 +17,10 @@ const count = schema((z) => z.number().int().nonnegative());
 const counts = schema((z) => z.record(z.string(), count()));
 const stored = schema((z) => z.object({ key: z.string(), bytes: count(), sha256: z.string() }));
 
-const planShape = schema((z) =>
+/** An object of a plan, which only its documents name. */
+export type StoredPart = z.output<ReturnType<typeof stored>>;
+
+export const planShape = schema((z) =>
   z.object({
     version: z.literal(1),
     run: z.string().regex(/^[\w-]+$/),
@@ -35,7 +39,8 @@ const planShape = schema((z) =>
     /** How many shards are expected to run at a time. */
     parallel: count(),
     undeclared: z.array(z.object({ name: z.string(), original: z.string() })),
-    sides: z.array(z.object({ at: z.string(), collection: z.string(), rows: count(), consistency: z.unknown(), stored: stored() })),
+    /** Of joins, by step; `consistency` was made by `newConsistency`. */
+    sides: z.array(z.object({ at: z.string(), rows: count(), consistency: z.unknown(), stored: stored() })),
   }),
 );
 
@@ -53,7 +58,7 @@ const resultShape = schema((z) =>
     sinks: z.array(z.object({ at: z.string(), counts: counts(), files: z.array(z.custom<AddedFile>()) })),
     /** By sink with a `where`; `null` for all others. */
     expectations: z.array(z.tuple([z.string().nullable(), z.array(count())])),
-    findings: z.object({ unknown: counts(), missing: counts(), present: counts(), notText: counts() }),
+    findings: z.object({ unknown: counts(), missing: counts(), notText: counts(), present: z.array(z.string()) }),
     lookups: z.array(z.object({ requests: count(), hits: count(), misses: count() })),
     /** Digest of the key of the first row. */
     first: z.bigint().optional(),
@@ -64,18 +69,6 @@ const resultShape = schema((z) =>
 /** What a shard did, which exists only through this object: `parts/<index>.json`. */
 export type ShardResult = z.output<ReturnType<typeof resultShape>>;
 
-/** Reads a plan for a pipeline. @throws {LeadstreamError} `E_SHARD_PLAN` if there is none, or if it was made for something else. */
-export async function planFor(
-  pipeline: Pipeline,
-  { store, text }: Pick<Work, 'store'> & { readonly text: string | undefined },
-): Promise<ShardPlan> {
-  const { data: plan } = planShape().safeParse(jsonIn(text ?? ''));
-  if (!plan) throw new LeadstreamError('E_SHARD_PLAN', `${store.root} has no plan of this version of leadstream; it may have been removed`);
-  const other = Object.entries(identityOf(pipeline)).find(([what, value]) => plan.of[what] !== value);
-  if (other) throw new LeadstreamError('E_SHARD_PLAN', `${store.root} was planned with another ${other[0]}`);
-  return plan;
-}
-
 /** Returns what has to be the same for every process of a run. */
 export function identityOf(pipeline: Pipeline): Readonly<Record<string, string>> {
   const { name, fingerprint, hmacKey = '' } = pipeline;
@@ -83,17 +76,11 @@ export function identityOf(pipeline: Pipeline): Readonly<Record<string, string>>
   return { version, pipeline: name, 'pipeline file': fingerprint, account: accountsOf(pipeline), LEADSTREAM_HMAC_KEY: maskKey };
 }
 
-export function resultIn(text: string | undefined): ShardResult | undefined {
-  return text === undefined ? undefined : resultShape().safeParse(untagged(text)).data;
+export function resultIn(text: string): ShardResult | undefined {
+  return text === '' ? undefined : resultShape().safeParse(untagged(text)).data;
 }
 
 /** Returns the attempt that a result names; also once the run is committed, when nothing else of it is left. */
-export function attemptIn(text: string | undefined): number | undefined {
-  const { attempt } = Object(text === undefined ? undefined : untagged(text)) as { readonly attempt?: unknown };
-  return typeof attempt === 'number' ? attempt : undefined;
-}
-
-/** What is left of a result after the commit, so that an attempt that comes late finds that it is. */
-export function spent({ attempt }: Pick<ShardResult, 'attempt'>): string {
-  return tagged({ version: 1, attempt });
+export function attemptIn(text: string): unknown {
+  return getIn(jsonIn(text), ['attempt']);
 }

@@ -1,4 +1,5 @@
-export { committed, openCommit, type OpenedCommit } from './commit.js';
+export type { OpenedPart } from './parts.js';
+export { committed, openCommit } from './commit.js';
 export { planShards, type Planned, type PlanOptions } from './plan.js';
-export { openShard, type OpenedShard } from './shard.js';
-export type { PartOptions } from './parts.js';
+export { openShard } from './shard.js';
+export type { PartOptions } from './work.js';

@@ -1,43 +1,52 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { defer, from, map, switchMap } from 'rxjs';
-import { type Consistency, LeadstreamError, type Row } from '../core/index.js';
+import { defer, map, switchMap } from 'rxjs';
+import { LeadstreamError, type Row } from '../core/index.js';
 import { pageOf } from '../flow/index.js';
 import type { Pipeline } from '../plan/index.js';
-import { type RunOptions, type RunPart, StateFolder } from '../run/index.js';
-import { Findings } from '../source/index.js';
+import type { RunPart } from '../run/index.js';
+import { jsonIn } from '../store/index.js';
 import { batchFromRows } from '../vector/index.js';
-import { planFor, planKey, type ShardPlan } from './document.js';
-import { untagged, Work } from './work.js';
+import { identityOf, planKey, planShape, type ShardPlan } from './document.js';
+import { untagged } from './tagged.js';
+import { type PartOptions, Work } from './work.js';
 
-/** The options of a shard and of a commit. */
-export type PartOptions = Pick<RunOptions, 'signal' | 'stateDir'>;
+/** What `runPipeline` needs to run a shard, or the commit of all. */
+export interface OpenedPart {
+  readonly pipeline: Pipeline;
+  readonly part: RunPart;
+  /** Releases what was opened; called after the run. */
+  close(): Promise<void>;
+}
 
-/** Opens the folder of a plan. @throws {LeadstreamError} `E_SHARD_PLAN` if it is not for this pipeline. */
-export async function openPlan(pipeline: Pipeline, place: string, { signal, stateDir }: PartOptions) {
-  const scratch = new StateFolder(stateDir, pipeline.baseDir).folder('scratch');
-  const work = await Work.open(pipeline, place, scratch, signal);
-  try {
-    const plan = await planFor(pipeline, { store: work.store, text: await work.text(planKey) });
-    return { work, plan };
-  } catch (failure) {
-    await work.close();
-    throw failure;
-  }
+/** Opens the folder of a plan. @throws {LeadstreamError} `E_SHARD_PLAN` if there is none, or if it was made for something else. */
+export async function openPlan(pipeline: Pipeline, place: string, options: PartOptions) {
+  const work = await Work.open(pipeline, place, options);
+  const { root } = work.store;
+  const { data: plan } = planShape().safeParse(jsonIn(await work.text(planKey)));
+  if (!plan) throw new LeadstreamError('E_SHARD_PLAN', `${root} has no plan of this version of leadstream; it may have been removed`);
+  const other = Object.entries(identityOf(pipeline)).find(([what, value]) => plan.of[what] !== value);
+  if (other) throw new LeadstreamError('E_SHARD_PLAN', `${root} was planned with another ${other[0]}`);
+  return { work, plan };
 }
 
 /** Returns what shards and commits have in common. @param attempt Ten digits, so that no two attempts write the same file. */
-export function partOf(pipeline: Pipeline, plan: ShardPlan, work: Work, role: 'shard' | 'commit', attempt: number) {
-  const { run, started_at: startedAt, undeclared, bases } = plan;
-  const table: RunPart['table'] = {
-    role,
-    run,
-    bases: new Map(Object.entries(bases)),
-    files: new Map(),
-    first: attempt * 100_000,
-    isKept: false,
+export function partOf(plan: ShardPlan, work: Work, role: 'shard' | 'commit', attempt: number) {
+  const { run, started_at: startedAt, undeclared } = plan;
+  const bases = new Map(Object.entries(plan.bases));
+  const table: RunPart['table'] = { role, run, bases, files: new Map(), first: attempt * 100_000, isKept: false };
+  const side: RunPart['side'] = (count) => {
+    const planned = plan.sides.find(({ at }) => at === count.at);
+    if (!planned) throw new LeadstreamError('E_SHARD_PLAN', `the plan has no rows for ${count.at}`);
+    count.rows = planned.rows;
+    Object.assign(count.consistency, planned.consistency);
+    return defer(() => work.copyOf(planned.stored)).pipe(
+      switchMap((path) => createInterface({ input: createReadStream(path) })),
+      // Each line was the rows of a page.
+      map((line, index) => pageOf(index + 1, batchFromRows(untagged(line) as readonly Row[]), { release: () => {} })),
+    );
   };
-  return { table, startedAt, undeclared, side: sidesOf(pipeline, plan, work) };
+  return { table, startedAt, undeclared, side };
 }
 
 /** A pipeline that reads pages as the plan did, and a part of its rate and concurrency. */
@@ -48,30 +57,6 @@ export function sharing(pipeline: Pipeline, { limit, first_page: firstPage, para
   return { ...pipeline, connection: { ...connection, limit, firstPage, ...shared } };
 }
 
-/** Returns the rows of the other sides of joins, as the plan has them. */
-function sidesOf({ plan: { collections } }: Pipeline, { sides }: ShardPlan, work: Work): NonNullable<RunPart['side']> {
-  return (at, ledger) => {
-    const side = sides.find((each) => each.at === at);
-    if (!side) throw new LeadstreamError('E_SHARD_PLAN', `the plan has no rows for ${at}`);
-    const { collection, rows, stored } = side;
-    const known = collections[collection];
-    // It was made by `newConsistency`, and checked when it was planned.
-    const consistency = side.consistency as Consistency;
-    if (known) ledger.sides.push({ at, collection, rows, consistency, findings: new Findings(known) });
-    return defer(() => work.copyOf(stored)).pipe(
-      switchMap((path) => from(batchesIn(path))),
-      map((batch, index) => pageOf(index + 1, batchFromRows(batch), { release: () => {} })),
-    );
-  };
-}
-
-async function* batchesIn(path: string): AsyncIterable<readonly Row[]> {
-  let rows: Row[] = [];
-  for await (const line of createInterface({ input: createReadStream(path) })) {
-    // Each line was a row.
-    if (rows.push(untagged(line) as Row) < 1000) continue;
-    yield rows;
-    rows = [];
-  }
-  if (rows.length > 0) yield rows;
+export function moved(why: string, whose = ''): LeadstreamError {
+  return new LeadstreamError('E_SHARD_MOVED', `${whose}the list moved while it was read: ${why}`);
 }

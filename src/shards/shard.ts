@@ -1,15 +1,16 @@
 import { randomInt } from 'node:crypto';
 import { concat, defer, EMPTY, filter, type Observable } from 'rxjs';
-import { LeadstreamError, reasonOf, type Row } from '../core/index.js';
+import { itemAt, LeadstreamError, reasonOf, type Row } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
 import type { Pipeline } from '../plan/index.js';
-import type { GatheredPart, PartCounts, RunPart } from '../run/index.js';
-import { type CollectionReader, namesOf, type ReadingOptions, readPages } from '../source/index.js';
+import type { GatheredPart, Ledger, RunPart } from '../run/index.js';
+import { type CollectionReader, type ReadingOptions, readPages } from '../source/index.js';
 import { writeOnce } from '../store/index.js';
-import { bytesOf, digester } from './digests.js';
-import { attemptIn, resultKey, type ShardPlan, type ShardResult } from './document.js';
-import { openPlan, partOf, type PartOptions, sharing } from './parts.js';
-import { tagged, type Work } from './work.js';
+import { bytesOf, digesting } from './digests.js';
+import { attemptIn, planKey, resultKey, type ShardPlan, type ShardResult } from './document.js';
+import { moved, type OpenedPart, openPlan, partOf, sharing } from './parts.js';
+import { tagged } from './tagged.js';
+import type { PartOptions, Work } from './work.js';
 
 /** The rows of the pages around a range, which the commit compares with those of its neighbours. */
 export interface Borders {
@@ -17,14 +18,6 @@ export interface Borders {
   readonly before: Row[];
   readonly head: Row[];
   readonly after: Row[];
-}
-
-/** What `runPipeline` needs to run a shard. */
-export interface OpenedShard {
-  readonly pipeline: Pipeline;
-  readonly part: RunPart;
-  /** Releases what was opened; called after the run. */
-  close(): Promise<void>;
 }
 
 /**
@@ -39,28 +32,25 @@ export async function openShard(
   place: string,
   index: number,
   options: PartOptions = {},
-): Promise<OpenedShard | undefined> {
+): Promise<OpenedPart | undefined> {
   const { work, plan } = await openPlan(pipeline, place, options);
-  if (index >= plan.shards) {
-    await work.close();
+  if (index >= plan.shards)
     throw new LeadstreamError('E_SHARD_PLAN', `${work.store.root} has shards 0 to ${plan.shards - 1}, and no ${index}`);
-  }
-  if (index >= plan.ranges.length || attemptIn(await work.text(resultKey(index))) !== undefined) {
-    await work.close();
-    return undefined;
-  }
-  const shard = new Shard(pipeline, plan, index, work);
-  return { pipeline: sharing(pipeline, plan), part: shard.part, close: () => work.close() };
+  const range = plan.ranges[index];
+  if (!range || attemptIn(await work.text(resultKey(index))) !== undefined) return undefined;
+  const { part } = new Shard(pipeline, plan, index, range, work);
+  return { pipeline: sharing(pipeline, plan), part, close: () => work.close() };
 }
 
 class Shard {
   readonly part: RunPart;
   readonly #attempt = randomInt(1_000_000_000, 10_000_000_000);
-  readonly #digest: (name: string) => bigint;
+  readonly #digestsOf: ReturnType<typeof digesting>;
   readonly #borders: Borders = { before: [], head: [], after: [] };
+  /** Of the rows of its range, except those of the head that the commit takes. */
   readonly #digests: BigUint64Array;
   #rows = 0;
-  #first: bigint | undefined;
+  #head: readonly bigint[] = [];
   /** Pages that were read, by number: where they are in the list. */
   readonly #zones = new Map<number, keyof Borders | 'body'>();
   #isMoved = false;
@@ -69,23 +59,17 @@ class Shard {
     pipeline: Pipeline,
     private readonly plan: ShardPlan,
     private readonly index: number,
+    private readonly range: ShardPlan['ranges'][number],
     private readonly work: Work,
   ) {
-    const { from, to } = this.#range;
-    this.#digest = digester(plan.run);
-    this.#digests = new BigUint64Array(to - from);
+    this.#digestsOf = digesting(pipeline, plan);
+    this.#digests = new BigUint64Array(range.to - range.from);
     this.part = {
-      ...partOf(pipeline, plan, work, 'shard', this.#attempt),
+      ...partOf(plan, work, 'shard', this.#attempt),
       rejects: `${work.store.root}/${this.#name}.rejects.ndjson`,
       pages: (reader, options, ledger) => this.#pages(reader, options, ledger),
       deliver: (part) => this.#deliver(part),
     };
-  }
-
-  get #range(): ShardPlan['ranges'][number] {
-    const range = this.plan.ranges[this.index];
-    if (!range) throw new Error('the index was checked');
-    return range;
   }
 
   get #name(): string {
@@ -93,11 +77,10 @@ class Shard {
   }
 
   /** Reads the range and a page on each side. Only its rows that are not on a border are written here. */
-  #pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: PartCounts): Observable<Page> {
+  #pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page> {
     const { limit } = this.plan;
-    const { from, to } = this.#range;
-    const { key } = reader.collection;
-    const names = new Map<number, readonly string[]>();
+    const { from, to } = this.range;
+    const { onFault } = options;
     ledger.consistency.mode = 'check';
     const reading: ReadingOptions = {
       ...options,
@@ -107,31 +90,30 @@ class Shard {
         this.#isMoved ||= digests.length !== limit;
       },
       onPage: (page) => {
-        const found = namesOf(batchOf(page), key);
         const zone = this.#zones.get(page.number);
-        if (zone === 'head') names.set(page.number, found);
-        if (zone !== 'body') return;
-        for (const name of found) this.#add(name);
-        options.onPage?.(page);
-      },
-    };
-    const { onFault } = options;
-    const faults: Pick<ReadingOptions, 'onFault'> = onFault
-      ? {
-          onFault: (row, fault) => {
-            const zone = this.#zones.get(fault.page ?? 0);
-            // The neighbour counts what is wrong there.
-            if (zone === 'before' || zone === 'after') return false;
-            const isKept = onFault(row, fault);
-            const name = names.get(fault.page ?? 0)?.[fault.index ?? 0];
-            if (zone !== 'head' || isKept || name === undefined) return isKept;
-            this.#add(name);
-            ledger.source.rows += 1;
-            return false;
-          },
+        if (zone !== 'head' && zone !== 'body') return;
+        const digests = this.#digestsOf(batchOf(page));
+        if (zone === 'head') this.#head = digests;
+        else {
+          for (const digest of digests) this.#add(digest);
+          options.onPage?.(page);
         }
-      : {};
-    const body$ = readPages(reader, { ...reading, ...faults }, ledger.consistency).pipe(
+      },
+      onFault:
+        onFault &&
+        ((row, fault) => {
+          const zone = this.#zones.get(fault.page ?? 0);
+          // The neighbour counts what is wrong there.
+          if (zone === 'before' || zone === 'after') return false;
+          const isKept = onFault(row, fault);
+          if (zone === 'head' && !isKept) {
+            this.#add(itemAt(this.#head, fault.index ?? -1));
+            ledger.source.rows += 1;
+          }
+          return isKept;
+        }),
+    };
+    const body$ = readPages(reader, reading, ledger.consistency).pipe(
       filter((page) => {
         const zone = this.#zones.get(page.number);
         if (zone === undefined || zone === 'body') return true;
@@ -147,14 +129,12 @@ class Shard {
         const pages = (to - Math.max(0, from - limit)) / limit + 1;
         if (outcome === 'stable' && duplicates === 0 && !this.#isMoved && this.#zones.size === pages) return EMPTY;
         const why = drift[0] ?? `its pages do not have ${limit} rows each`;
-        throw new LeadstreamError('E_SHARD_MOVED', `shard ${this.index}: the list moved while it was read: ${why}`);
+        throw moved(why, `shard ${this.index}: `);
       }),
     );
   }
 
-  #add(name: string): void {
-    const digest = this.#digest(name);
-    if (this.#rows === 0) this.#first = digest;
+  #add(digest: bigint): void {
     this.#digests[this.#rows] = digest;
     this.#rows += 1;
   }
@@ -165,27 +145,22 @@ class Shard {
     const { store } = this.work;
     await rejects.close();
     const { source } = ledger;
-    const { findings } = source;
+    const digests = this.#digests.subarray(0, this.#rows);
     const result: ShardResult = {
       ...{ version: 1, attempt: this.#attempt, pages: source.pages, rows: source.rows, tally: source.tally },
       steps: ledger.steps.map(({ tally }) => tally),
       sinks: outputs.map(({ at, counts }) => ({ at, counts, files: [...(table.files.get(at) ?? [])] })),
       expectations: [...expectations].map(([at, each]) => [at ?? null, [...each.counts]]),
-      findings: {
-        unknown: Object.fromEntries([...findings.unknown].map(([field, { rows }]) => [field, rows])),
-        missing: Object.fromEntries(findings.missing),
-        present: Object.fromEntries([...findings.present].map((name) => [name, 1])),
-        notText: Object.fromEntries(findings.notText),
-      },
+      findings: { ...source.findings.counts, present: [...source.findings.present] },
       lookups: ledger.lookups.map(({ counts }) => ({ ...counts })),
-      first: this.#first,
-      keys: await this.work.add(`${this.#name}.keys.bin`, (file) => file.append(bytesOf(this.#digests.subarray(0, this.#rows)))),
+      first: digests[0],
+      keys: await this.work.add(`${this.#name}.keys.bin`, (file) => file.append(bytesOf(digests))),
       borders: await this.work.add(`${this.#name}.borders.json`, (file) => file.append(tagged(this.#borders))),
       rejects: rejects.count,
     };
     // Whoever removed the plan, or committed it, also removed what is here.
-    const isOver = (await this.work.store.find('plan.json')) === undefined;
-    if (isOver) throw new LeadstreamError('E_SHARD_PLAN', `${store.root} was removed while shard ${this.index} ran`);
+    if ((await store.find(planKey)) === undefined)
+      throw new LeadstreamError('E_SHARD_PLAN', `${store.root} was removed while shard ${this.index} ran`);
     table.isKept = true;
     const version = await writeOnce(store, resultKey(this.index), tagged(result)).catch((failure: unknown) => {
       // Its files stay, since the result may be there, or come late.

@@ -16,13 +16,13 @@ export interface Extent {
   readonly rows: number | undefined;
 }
 
-/** Finds out how a list is paged, and counts its rows. It reads page 1, whose fields are named then. Emits `undefined` for a list without pages. */
-export function extentOf(reader: CollectionReader<unknown>, options: ReadingOptions): Observable<Extent | undefined> {
+/** Finds out how a list is paged, and counts its rows. It reads page 1, whose fields are named then. */
+export function extentOf(reader: CollectionReader<unknown>, options: ReadingOptions): Observable<Extent> {
   const paging = { ...options, firstPage: firstPageOf(reader.collection, options) };
   const reading = new FirstRead(reader, paging, newConsistency());
   return openList(reading.reader, paging).pipe(
     switchMap((list) => {
-      if (!(list instanceof Pages)) return of(undefined);
+      if (!(list instanceof Pages)) return of({ firstPage: 1, limit: 1, rows: undefined });
       const { firstPage, limit } = list;
       return list.page(firstPage).pipe(
         map((batch) => reader.findings.named(batch)),

@@ -39,8 +39,8 @@ export interface StepRuntime extends StepContext {
   readonly hmacKey?: string | undefined;
   /** Private folder for data beyond memory, created when needed. */
   readonly scratch?: string | undefined;
-  /** Reads another collection's pages, with its requested secret columns. */
-  read?(collection: Collection, reveal: readonly string[], onDuplicateKey?: OnDuplicateKey): Observable<Page>;
+  /** Reads another collection's pages, with its requested secret columns. @param used The fields that the step needs. Default: all. */
+  read?(collection: Collection, reveal: readonly string[], onDuplicateKey?: OnDuplicateKey, used?: readonly string[]): Observable<Page>;
   lookup?(collection: Collection, reveal: readonly string[]): Lookup;
 }
 

@@ -27,6 +27,11 @@ export class ScratchFile {
     return new ScratchFile(handle);
   }
 
+  /** Opens a file that is there, to read it. */
+  static async reading(path: string): Promise<ScratchFile> {
+    return new ScratchFile(await open(path, 'r'));
+  }
+
   /** Appends bytes. One call at a time. */
   async append(bytes: Uint8Array): Promise<Extent> {
     const extent = { at: this.#end, length: bytes.length };

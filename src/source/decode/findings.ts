@@ -95,20 +95,24 @@ export class Findings {
     return this.#found.get(key)?.column?.name ?? key;
   }
 
-  /** Adds what another process found, by names that are stored. */
-  add({
-    unknown,
-    missing,
-    present,
-    notText,
-  }: Readonly<Record<'unknown' | 'missing' | 'present' | 'notText', Readonly<Record<string, number>>>>): void {
+  /** In rows, by name. */
+  get counts() {
+    return {
+      unknown: Object.fromEntries([...this.unknown].map(([field, { rows }]) => [field, rows])),
+      missing: Object.fromEntries(this.missing),
+      notText: Object.fromEntries(this.notText),
+    };
+  }
+
+  /** Adds what another process found. */
+  add({ unknown, missing, notText, present }: Findings['counts'] & { readonly present: readonly string[] }): void {
     for (const [original, rows] of Object.entries(unknown)) {
       const found = this.#found.get(this.countUnknown(original, rows));
       if (found && found.column === undefined) this.#discover([found]);
     }
     for (const [name, rows] of Object.entries(missing)) this.#count(this.missing, name, rows);
     for (const [name, rows] of Object.entries(notText)) this.#count(this.#notText, name, rows);
-    for (const name of Object.keys(present)) this.present.add(name);
+    for (const name of present) this.present.add(name);
   }
 
   recount(): void {

@@ -215,7 +215,8 @@ export const joinStep = builtInStep('join', {
     const { as = partsOfList(right.name)[1], select = right.columns.map(({ name }) => name), reveal = [], lookup } = config;
     const matching = { ...config, as, select, pick: typedPick(config.pick, right), key };
     if (collection && lookup === 'by_id' && runtime.lookup) return lookingUp(runtime.lookup(collection, reveal), matching, runtime);
-    const other$ = collection ? runtime.read?.(collection, reveal, config.on_duplicate_key) : config.with;
+    const used = [...new Set([...select, ...Object.values(config.on), ...comparedBy(config.pick), ...(key ?? [])])];
+    const other$ = collection ? runtime.read?.(collection, reveal, config.on_duplicate_key, used) : config.with;
     if (!isObservable(other$)) throw new Error('there is no other side to read');
     return preload(
       runtime.at,

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tableFiles, verifyTable } from '../../../src/lake/index.js';
 import { runPipeline, type RunReport } from '../../../src/run/index.js';
-import { committed, openCommit, openShard, planShards, type OpenedShard } from '../../../src/shards/index.js';
+import { committed, openCommit, openShard, planShards, type OpenedPart } from '../../../src/shards/index.js';
 import { changing, type Lists } from '../../support/changing.js';
 import { duckdb } from '../../support/duckdb.js';
 import { lead, leads, type LoggedService, pipelineFor, service } from '../../support/services.js';
@@ -13,7 +13,7 @@ const kinds = ['plain', 'iceberg', 'delta'] as const;
 
 const toTable = (kind: string, more = '') => `from: leads\nto:\n  - parquet: { path: out/table, table: ${kind}${more} }`;
 
-async function ran(opened: OpenedShard, stateDir: string): Promise<RunReport> {
+async function ran(opened: OpenedPart, stateDir: string): Promise<RunReport> {
   try {
     return await runPipeline(opened.pipeline, { part: opened.part, stateDir });
   } finally {
