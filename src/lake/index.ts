@@ -6,7 +6,8 @@ export { partitionTerm, runDateColumn, tableKinds, type TableKind } from './part
 export { OpenedRun } from './run.js';
 export { RunLog, type Evidence } from './run-log.js';
 export type { SinceState } from './since.js';
-export { StoreRun, type TablePart } from './store-run.js';
+export type { TablePart } from './shared-run.js';
+export { StoreRun } from './store-run.js';
 export type { AddedFile } from './format.js';
 export { keysBelow, StoreTable, textAt } from './store-table.js';
 export { tableFiles, type TableFiles } from './files.js';

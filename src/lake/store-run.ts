@@ -1,31 +1,14 @@
 import { dirname, join } from 'node:path';
-import { amount, amountOf, GateError, LeadstreamError, type OutputColumn, reasonOf, SinkError, type Warning } from '../core/index.js';
+import { amount, amountOf, GateError, type OutputColumn, reasonOf, SinkError, type Warning } from '../core/index.js';
 import { attempt, closing, isLocked, isRemote, makeFolders, openRegular, PartialFile, removeFile } from '../store/index.js';
 import { removeFolders, ScratchFolder, sha256Of, syncFolder, type Action, type FileContent } from '../store/index.js';
 import type { AddedFile, FieldIds, FoundVersion, TableChange, TableFormat, TableVersion } from './format.js';
-import {
-  dataFileNameOf,
-  isRepeated,
-  storedKeyOf,
-  storedNameOf,
-  type Manifest,
-  type ManifestFile,
-  type modes,
-  withLive,
-} from './manifest.js';
+import { dataFileNameOf, isRepeated, storedKeyOf, storedNameOf, withLive } from './manifest.js';
+import type { Manifest, ManifestFile, modes } from './manifest.js';
 import type { PartitionField, TableKind } from './partitions.js';
 import type { RunLog } from './run-log.js';
-import {
-  dataPrefix,
-  intentKey,
-  intentsIn,
-  keysBelow,
-  keysKey,
-  manifestKey,
-  type Intent,
-  type StoreTable,
-  unchangedKey,
-} from './store-table.js';
+import { refuseOvertaken, removeDead, removeLeft, type TablePart } from './shared-run.js';
+import { intentKey, intentsIn, keysKey, manifestKey, type Intent, type StoreTable, unchangedKey } from './store-table.js';
 
 /** Number of files that are uploaded at a time. */
 const maxUploads = 4;
@@ -36,21 +19,6 @@ export interface StoreRunOptions {
   readonly mode: Mode;
   readonly permissions: number;
   readonly keep: number;
-}
-
-/** What a process does of a run that several share: it begins the run, adds files to it, or commits those of all. */
-export interface TablePart {
-  readonly role: 'plan' | 'shard' | 'commit';
-  /** The shared run, whose intent and files stay whatever becomes of this process. */
-  readonly run: string;
-  /** `TableVersion.sequence` that it began with, by sink; -1 for a new table. */
-  readonly bases: Map<string, number>;
-  /** Its files by sink: those of a shard, or of all. */
-  readonly files: Map<string, readonly AddedFile[]>;
-  /** Added to the numbers of data files, so that no two attempts at a shard write the same one. */
-  readonly first: number;
-  /** Whether the intent of a plan, or the files of a shard, stay. */
-  isKept: boolean;
 }
 
 export interface StoreRunContext {
@@ -296,20 +264,13 @@ export class StoreRun {
   async cleanup(): Promise<void> {
     await this.scratch?.remove();
     const { runId, runLog, part } = this.context;
-    if (part) await this.#removeLeft(part);
+    if (part) await removeLeft(this.table, this.at, part);
     if (this.#unchanged) await this.table.objects.put(unchangedKey, `${JSON.stringify(this.#unchanged, null, 2)}\n`);
     if (this.commit) {
       if (this.#committed === undefined || this.#change === undefined) return this.table.removeRun(runId);
       await runLog?.record(this.path, runId, this.#change.sha256, true);
     }
     await this.table.tidy(runId, this.options.keep);
-  }
-
-  /** Removes what attempts at shards left that are not part of the table. */
-  async #removeLeft({ run, files }: TablePart): Promise<void> {
-    const stay = new Set((files.get(this.at) ?? []).map(({ name }) => storedKeyOf(name)));
-    const keys = await keysBelow(this.table.objects, [dataPrefix(run)]);
-    await this.table.objects.remove(keys.filter((key) => !stay.has(key)));
   }
 
   /** Removes everything written by this run, or by this process of a shared one. */
@@ -410,24 +371,6 @@ async function lostBefore(
   if (mode !== 'replace') throw new SinkError('E_SINK_RUN', `${at}: ${message}; ${remedy}`);
   warn?.({ code: 'W_SINK_LINK', message: `${at}: ${message}; the link is created again` });
   return shown && (await table.manifest(shown)).manifest;
-}
-
-/** @throws {LeadstreamError} `E_SHARD_PLAN` for a shared run that can no longer be committed. */
-async function refuseOvertaken(table: StoreTable, base: TableVersion | undefined, { run, bases }: TablePart, at: string): Promise<void> {
-  const isBegun = (await table.objects.find(intentKey(run))) !== undefined;
-  const isDone = base !== undefined && (await table.needs(run, base));
-  if (isBegun && !isDone && (base?.sequence ?? -1) === bases.get(at)) return;
-  const fault = isDone ? 'was committed' : 'was overtaken by another publication, or removed';
-  throw new LeadstreamError('E_SHARD_PLAN', `${at}: the plan ${run} ${fault}`);
-}
-
-/** Removes what killed runs left. The caller holds the lock, so no other run is under way. */
-async function removeDead(table: StoreTable, base: TableVersion | undefined, before: Manifest | undefined, shared?: string): Promise<void> {
-  for (const { run } of await intentsIn(table.objects)) {
-    if (run === shared) continue;
-    const isNeeded = run === before?.run_id || (base !== undefined && (await table.needs(run, base)));
-    await (isNeeded ? table.objects.remove([intentKey(run)]) : table.removeRun(run));
-  }
 }
 
 /** Creates the folders of the intent of a run. @returns Those that are new, outermost first. @throws {SinkError} `E_SINK_PATH`. */
