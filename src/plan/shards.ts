@@ -2,17 +2,13 @@ import { getIn } from '../options/index.js';
 import { hasPageNumbers } from '../source/index.js';
 import { runTemplate } from '../store/index.js';
 import type { Pipeline } from './pipeline.js';
-import { isPlainDedupe, rowWise } from './since.js';
+import { isRowWise } from './since.js';
 
 /** Returns why several processes cannot share a run, as a sentence, if they cannot: what looks at more than one row needs all of them. */
 export function whyNotSharded(pipeline: Omit<Pipeline, 'hooks'>): string | undefined {
   const { plan, expect, consistency } = pipeline;
   const { collection, steps, sinks } = plan;
-  const step = steps.find(({ definition, config }, index) => {
-    return (
-      definition.version !== undefined || (index === 0 && isPlainDedupe(definition, config) ? false : !rowWise.includes(definition.name))
-    );
-  });
+  const step = steps.find((each, index) => !isRowWise(each, index === 0));
   const sink = sinks.find(({ definition, config, output = '' }) => {
     const isFit =
       ['replace', 'replace_partitions'].includes(String(getIn(config, ['mode']))) && getIn(config, ['sort_by', 'scope']) !== 'table';

@@ -1,17 +1,17 @@
 import type { Collection } from '../collections/index.js';
 import { getIn } from '../options/index.js';
 import { hasPageNumbers } from '../source/index.js';
-import type { StepDefinition } from '../steps/index.js';
 import type { Problem } from './issues.js';
-import type { Chain, ChainShape } from './plan.js';
+import type { Chain, ChainShape, PlannedStep } from './plan.js';
 import type { PipelineShape } from './spec.js';
 
 /** Steps that make of each row what they make of it in any other read. */
-export const rowWise: readonly string[] = ['cast', 'derive', 'explode', 'filter', 'join', 'mask', 'rename', 'select'];
+const rowWise: readonly string[] = ['cast', 'derive', 'explode', 'filter', 'join', 'mask', 'rename', 'select'];
 
-/** Whether a step is `dedupe: {}`, by the key of the list. */
-export function isPlainDedupe({ name }: Pick<StepDefinition, 'name'>, config: unknown): boolean {
-  return name === 'dedupe' && Object.values(Object(config) as object).every((value) => value === undefined);
+/** Whether a step looks at one row at a time. @param isDistinct Whether `dedupe: {}` finds nothing, since the list has each key once. */
+export function isRowWise({ definition: { name, version }, config }: Omit<PlannedStep, 'input'>, isDistinct: boolean): boolean {
+  const isPlainDedupe = name === 'dedupe' && Object.values(Object(config) as object).every((value) => value === undefined);
+  return version === undefined && (isPlainDedupe ? isDistinct : rowWise.includes(name));
 }
 
 type Shape = ChainShape & Partial<Pick<PipelineShape, 'consistency' | 'on_duplicate_key'>>;
@@ -26,11 +26,9 @@ export function refuseUnfit(shape: Shape, { steps, sinks }: Chain, collection: C
   for (const gate of ['min_rows', 'unique'] as const)
     if (expect?.[gate] !== undefined) problem(['expect', gate], 'with since, most rows of the list are not read', true);
   for (const [index, step] of steps.entries()) {
-    if (!step) continue;
-    const { definition, config } = step;
-    if (isPlainDedupe(definition, config) || (rowWise.includes(definition.name) && definition.version === undefined)) continue;
+    if (!step || isRowWise(step, true)) continue;
     const message = `since allows ${rowWise.join(', ')}, and dedupe: {}, because other steps need all rows of the list`;
-    problem(['steps', index, definition.name], message, true);
+    problem(['steps', index, step.definition.name], message, true);
   }
   for (const { index, definition, config, output } of sinks) {
     const isKept = definition.adds?.(config) === true && getIn(config, ['on_missing']) === 'keep';
