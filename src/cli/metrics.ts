@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path';
 import { LeadstreamError, mergeWords, SinkError, reasonOf, snakeCase } from '../core/index.js';
 import { fixedPath, removeTemporaries, replaceFile, unlessMissing } from '../store/index.js';
 import type { CommandContext } from './command.js';
+import { descriptionOf } from './failure.js';
 import type { PipelineDocument } from './report-document.js';
 
 /** A command's metrics, in a file for the textfile collector of the Prometheus node exporter. Other pipelines' metrics in it stay. */
@@ -97,4 +98,21 @@ export class Metrics {
 
 function nameOf(key: string): string {
   return key.replace(/\{.*/, '');
+}
+
+/** Keeps the metrics of a command in a file, if it is named, also of one that fails. */
+export async function withMetrics(
+  file: string | undefined,
+  context: CommandContext,
+  work: (metrics: Metrics | undefined) => Promise<number>,
+): Promise<number> {
+  const metrics = file === undefined ? undefined : await Metrics.open(file, context);
+  try {
+    const exit = await work(metrics);
+    await metrics?.end(exit);
+    return exit;
+  } catch (failure) {
+    await metrics?.end(descriptionOf(failure).exit);
+    throw failure;
+  }
 }

@@ -22,22 +22,8 @@ export interface CliOptions extends Pick<CommandContext, 'env' | 'cwd' | 'stdout
   readonly secrets?: SecretSet;
 }
 
-const commands = [
-  init,
-  run,
-  validate,
-  doctor,
-  explain,
-  explainRow,
-  preview,
-  test,
-  fetch,
-  ...tableCommands,
-  ...shardCommands,
-  serve,
-  schemaCommand,
-  demo,
-];
+const ofPipelines = [init, run, validate, doctor, explain, explainRow, preview, test];
+const commands = [...ofPipelines, fetch, ...tableCommands, ...shardCommands, serve, schemaCommand, demo];
 
 /** Never throws and never ends the process. @returns The exit code; 130 when `signal` stopped the work, whichever signal it was. */
 export async function runCli(argv: readonly string[], options: CliOptions): Promise<number> {

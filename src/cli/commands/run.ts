@@ -42,27 +42,14 @@ export const run = command(
   'Run the pipelines in files, one after another, and publish their outputs',
   options,
   async (arguments_, context) => {
-    if (!arguments_.recover) return runFiles(arguments_, context);
+    const { withMetrics } = await import('../metrics.js');
+    if (!arguments_.recover) return withMetrics(arguments_.metrics, context, (metrics) => runLoaded(arguments_, context, metrics));
     const { recoverRuns } = await import('../../index.js');
     const recovered = await recoverRuns(arguments_.stateDir, context.cwd);
     context.console.log('info', recovered.length === 0 ? 'nothing to recover' : `recovered: ${recovered.join(', ')}`);
     return 0;
   },
 );
-
-async function runFiles(arguments_: Arguments, context: CommandContext): Promise<number> {
-  const { Metrics } = await import('../metrics.js');
-  const { descriptionOf } = await import('../failure.js');
-  const metrics = arguments_.metrics === undefined ? undefined : await Metrics.open(arguments_.metrics, context);
-  try {
-    const exit = await runLoaded(arguments_, context, metrics);
-    await metrics?.end(exit);
-    return exit;
-  } catch (failure) {
-    await metrics?.end(descriptionOf(failure).exit);
-    throw failure;
-  }
-}
 
 async function runLoaded(arguments_: Arguments, context: CommandContext, metrics: Metrics | undefined): Promise<number> {
   const { duration, loadPipelines, prepareFetching, writesOver } = await import('../../index.js');

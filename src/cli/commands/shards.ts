@@ -69,13 +69,10 @@ const shard = command(
       console.log('info', `shard ${index}: nothing is left to do`);
       return 0;
     }
-    try {
-      const { read } = await runPipeline(opened.pipeline, { part: opened.part, stateDir, signal, stdout, watch: watchers(console) });
-      console.log('info', `shard ${index}: ${amountOf(read, 'row')}`);
-      return 0;
-    } finally {
-      await opened.close();
-    }
+    const options = { part: opened.part, stateDir, signal, stdout, watch: watchers(console) };
+    const { read } = await runPipeline(opened.pipeline, options).finally(opened.close);
+    console.log('info', `shard ${index}: ${amountOf(read, 'row')}`);
+    return 0;
   },
 );
 
@@ -90,7 +87,7 @@ const commit = command(
       .example('$0 commit leads.yaml s3://lake/work/RUN', 'once all shards have succeeded'),
   async (arguments_, context) => {
     const { committed, openCommit, summaryOf } = await import('../../index.js');
-    const { Metrics } = await import('../metrics.js');
+    const { withMetrics } = await import('../metrics.js');
     const { ReportFiles } = await import('../report.js');
     const { runSeries } = await import('../series.js');
     const { signal, console } = context;
@@ -103,23 +100,15 @@ const commit = command(
       return true;
     };
     if (await isCommitted()) return 0;
-    const metrics = arguments_.metrics === undefined ? undefined : await Metrics.open(arguments_.metrics, context);
-    const report = await ReportFiles.open(arguments_.report, context, new Stores(pipeline.store, signal));
-    metrics?.expect([pipeline.name]);
-    const opened = await openCommit(pipeline, place, { signal, stateDir });
-    try {
-      const exit = await runSeries(
-        [opened.pipeline],
-        context,
-        { stateDir, allowShrink, part: opened.part },
-        { broken: [], metrics, report },
-      );
-      await metrics?.end(exit);
-      // Another commit may have been faster.
-      return exit !== 0 && (await isCommitted()) ? 0 : exit;
-    } finally {
-      await opened.close();
-    }
+    const exit = await withMetrics(arguments_.metrics, context, async (metrics) => {
+      metrics?.expect([pipeline.name]);
+      const report = await ReportFiles.open(arguments_.report, context, new Stores(pipeline.store, signal));
+      const opened = await openCommit(pipeline, place, { signal, stateDir });
+      const flags = { stateDir, allowShrink, part: opened.part };
+      return runSeries([opened.pipeline], context, flags, { broken: [], metrics, report }).finally(opened.close);
+    });
+    // Another commit may have been faster.
+    return exit !== 0 && (await isCommitted()) ? 0 : exit;
   },
 );
 
