@@ -27,9 +27,7 @@ export class Rejects {
 
   /** @param columns Those where the row was rejected: the key may have other names there, or be gone. */
   readonly add = (at: string, columns: readonly Column[], row: Row, { field, reason }: Fault): void => {
-    this.#count += 1;
-    const whence = `${at}, ${field}: ${reason}`;
-    this.#reasons.set(whence, (this.#reasons.get(whence) ?? 0) + 1);
+    this.#counted(`${at}, ${field}: ${reason}`);
     if (!this.file) return;
     const key = this.collection.key.map((name) => {
       const column = columns.find(({ source }) => source === name);
@@ -44,9 +42,7 @@ export class Rejects {
   async adopt(lines: readonly string[]): Promise<void> {
     for (const line of lines) {
       const { at, field, reason } = JSON.parse(line) as Readonly<Record<string, string>>;
-      const whence = `${at}, ${field}: ${reason}`;
-      this.#count += 1;
-      this.#reasons.set(whence, (this.#reasons.get(whence) ?? 0) + 1);
+      this.#counted(`${at}, ${field}: ${reason}`);
       if (this.file) this.#noted.push(`${line}\n`);
     }
     await this.flush();
@@ -85,6 +81,11 @@ export class Rejects {
   /** Publishes a file on a store, after `actions`. */
   async commit(): Promise<void> {
     await this.file?.commit?.();
+  }
+
+  #counted(whence: string): void {
+    this.#count += 1;
+    this.#reasons.set(whence, (this.#reasons.get(whence) ?? 0) + 1);
   }
 
   /** Publishes the file, if rows were rejected, of a run whose outputs are not committed. */

@@ -3,15 +3,8 @@ import type { Column, MergeCounts, OutputColumn, OutputOptions, Row, SourcePrese
 import type { Fault, OnError, Page } from '../flow/index.js';
 import type { EntryDefinition } from '../options/index.js';
 import type { Action, ObjectStores, PathNames } from '../store/index.js';
-import {
-  addedColumns,
-  type CatalogOptions,
-  type Published,
-  type RunLog,
-  type RunFacts,
-  type Participant,
-  type TablePart,
-} from '../lake/index.js';
+import { addedColumns, type CatalogOptions, type Published, type TablePart } from '../lake/index.js';
+import type { Participant, RunFacts, RunLog } from '../lake/index.js';
 
 /** What a sink receives in addition to its configuration. */
 export interface SinkContext {
