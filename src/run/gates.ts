@@ -156,18 +156,16 @@ export function openExpectations(expect: Expect, columns: readonly Column[], at?
   const checks = openGates(expect, columns);
   /** Rows, and those that each gate does not like. */
   const counts = [0, ...checks.map(() => 0)];
-  const add = (more: readonly number[]) => more.forEach((rows, index) => (counts[index] = itemAt(counts, index) + rows));
   const refused = (message: string | undefined): readonly Violation[] =>
     message === undefined ? [] : [{ code: 'E_GATE_EXPECT', message }];
   const named = (message: string | undefined) => message && (at === undefined ? message : `${at}: ${message}`);
   return {
     observe: (page: Page): void => {
       const batch = batchOf(page);
-      add([batch.length, ...checks.map((check) => check.count?.(batch) ?? 0)]);
+      const more = [batch.length, ...checks.map((check) => check.count?.(batch) ?? 0)];
+      more.forEach((rows, index) => (counts[index] = itemAt(counts, index) + rows));
     },
-    counts: counts as readonly number[],
-    /** Adds the counts of another process. */
-    add,
+    counts,
     results: (outputs: readonly Measured[], allowShrink: boolean): readonly GateResult[] => [
       ...checks.map((check, index) => {
         const refusal = check.refuse(itemAt(counts, 0), itemAt(counts, index + 1));

@@ -5,5 +5,5 @@ export { type CompactOptions, compactTable, StateFolder, recoverRuns, type Rollb
 export * from './report.js';
 export type { RunOptions } from './start.js';
 export type { Ledger } from './ledger.js';
-export type { GatheredPart, RunPart } from './part.js';
+export { countsOf, type GatheredPart, type RunPart } from './part.js';
 export { runPipeline } from './run.js';

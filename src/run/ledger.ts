@@ -55,11 +55,6 @@ export class Ledger {
     return this.pipeline.plan.columns(this.#placed);
   };
 
-  /** The undeclared fields that have a column. */
-  get placed(): readonly UndeclaredField[] {
-    return this.#fixed.map(({ name, original }) => ({ name, original }));
-  }
-
   get #fixed(): readonly Column[] {
     if (!this.#placed) throw new Error('the columns of the run are not fixed yet');
     return this.#placed;

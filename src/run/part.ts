@@ -18,6 +18,13 @@ export interface GatheredPart {
   readonly rejects: Rejects;
 }
 
+/** Returns what is counted of rows, in an order that is the same in all processes. */
+export function countsOf({ ledger, expectations, outputs }: GatheredPart): readonly object[] {
+  const { source, steps, lookups } = ledger;
+  const tallies = [source, ...steps].map(({ tally }) => tally);
+  return [...tallies, ...[...lookups, ...outputs, ...expectations.values()].map(({ counts }) => counts)];
+}
+
 /** What a process does of a run that several share; `src/shards` makes it. */
 export interface RunPart {
   readonly table: TablePart;

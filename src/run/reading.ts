@@ -132,7 +132,7 @@ export class PipelineRead {
     };
     const taking = { onPage, onRead: this.since?.onRead, onKeys: this.presence.onKeys };
     const reading = { ...this.#options(collection.name), ...faults, ...taking, lookAgain: true, range: this.#range };
-    const pages$ = run.part?.pages(this.#reader, reading, ledger) ?? readPages(this.#reader, reading, ledger.consistency);
+    const pages$ = run.options.part?.pages(this.#reader, reading, ledger) ?? readPages(this.#reader, reading, ledger.consistency);
     await completed(this.#passed(this.#unique(pages$, collection), write), signal);
     let late: LeadstreamError | undefined;
     await completed(forkJoin(this.#sides).pipe(tap((failures) => (late = failures.find((failure) => failure !== undefined)))), signal);
@@ -234,7 +234,7 @@ export class PipelineRead {
       switchMap((reader) => readPages(reader, { ...this.#options(collection.name), at, onPage, onEnd }, consistency)),
       (pages$) => this.#unique(pages$, collection, onDuplicateKey),
     );
-    return this.run.part?.side(count, read$, used) ?? read$;
+    return this.run.options.part?.side(count, read$, used) ?? read$;
   }
 
   get #mode() {

@@ -41,8 +41,8 @@ export async function runPipeline(pipeline: Pipeline, options: RunOptions = {}):
     );
   run.stop.forget();
   if ('failure' in end) run.participant?.barrier.fail();
-  if ('report' in end) await run.part?.published?.(end.report).catch(run.nonFatal('cleanup failed'));
-  if (run.part?.deliver === undefined) await notify(run, end);
+  if ('report' in end) await options.part?.published?.(end.report).catch(run.nonFatal('cleanup failed'));
+  if (options.part?.deliver === undefined) await notify(run, end);
   if ('failure' in end) throw end.failure;
   return end.report;
 }
@@ -123,7 +123,7 @@ class Attempt {
     if (!(await reading.open(this.claim, outputs.opened, this.found.doubt))) return { stale: true };
     // By the manifests, otherwise by the counts.
     const before = outputs.opened.flatMap(({ earlier, output }) => (earlier ?? reading.counts?.ofOutput(output))?.undeclared ?? []);
-    const { part } = this.run;
+    const { part } = this.run.options;
     reading.ledger.continue(part?.undeclared ?? before, this.found.fields ?? []);
     // All parts have the columns of the plan.
     if (part?.undeclared) reading.ledger.fixColumns();
@@ -178,7 +178,7 @@ class Attempt {
       runId: run.runId,
       stores: run.stores,
       participant: run.participant,
-      part: run.part?.table,
+      part: options.part?.table,
       key: pipeline.plan.collection.key,
       firstStart: () => claim.firstStart,
       runDate: () => claim.firstStart.slice(0, 10),

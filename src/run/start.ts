@@ -75,7 +75,6 @@ export class Run {
   readonly published: string[] = [];
   /** Whether it publishes anything that later runs find. */
   readonly publishes: boolean;
-  readonly part: RunPart | undefined;
   /** A run with a limit does not touch the pages of an interrupted run. */
   readonly #spools: boolean;
   /** Whether the spooled pages belong to a published run. */
@@ -90,7 +89,6 @@ export class Run {
     checkPipeline('runPipeline', pipeline);
     checkUsage('runPipeline', optionsCheck, options);
     const { part } = options;
-    this.part = part;
     this.startedAt = part?.startedAt ?? (options.now ?? new Date()).toISOString();
     // What is committed has an id of its own.
     this.runId = part && part.table.role !== 'commit' ? part.table.run : newRunId(part ? undefined : this.startedAt);
@@ -133,14 +131,14 @@ export class Run {
    * disappear while nothing is locked, or by a commit recovered here; then it tries again.
    */
   async claim() {
-    const { runId, stores, part } = this;
+    const { runId, stores } = this;
     const { plan, baseDir } = this.pipeline;
     for (;;) {
       /** Start of the first of the runs that share the pages, ISO 8601. */
       const firstStart = await this.#firstStarted();
       const names: PathNames = { pipeline: this.pipeline.name, 'run.id': runId, 'run.date': firstStart.slice(0, 10) };
       const outputs = plan.sinks.flatMap(({ definition, config }) => definition.output(config, { baseDir, names }) ?? []);
-      const rejects = part?.rejects ?? this.pipeline.rejects.pathOf(names);
+      const rejects = this.options.part?.rejects ?? this.pipeline.rejects.pathOf(names);
       const paths = rejects === undefined ? outputs : [...outputs, rejects];
       refuseOverlaps(this.state.path, paths);
       if (this.#isShard) return { lock: await lockOutputs([], { runId, stores }), firstStart, outputs, rejects, paths };
@@ -221,7 +219,7 @@ export class Run {
 
   /** A shard publishes nothing by itself. */
   get #isShard(): boolean {
-    return this.part?.table.role === 'shard';
+    return this.options.part?.table.role === 'shard';
   }
 
   /** While it waits for others, its pages stay; the others read their own. */

@@ -1,12 +1,12 @@
-import { concat, defer, EMPTY, ignoreElements, map, type Observable, switchMap } from 'rxjs';
+import { concat, ignoreElements, map, type Observable, switchMap } from 'rxjs';
 import { readFile } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
-import { LeadstreamError, type Row, SourceError } from '../core/index.js';
+import { itemAt, LeadstreamError, type Row, SourceError } from '../core/index.js';
 import { batchOf, type Page, pageOf, task, withBatch } from '../flow/index.js';
-import { keysBelow, linkedTable, storeTable, tableKinds } from '../lake/index.js';
+import { keysBelow, linkedTable, storeTable, tableKinds, textAt } from '../lake/index.js';
 import { getIn } from '../options/index.js';
 import type { Pipeline } from '../plan/index.js';
-import type { GatheredPart, Ledger, RunPart, RunReport } from '../run/index.js';
+import { countsOf, type GatheredPart, type Ledger, type RunPart, type RunReport } from '../run/index.js';
 import { type CollectionReader, type ReadingOptions, readPages } from '../source/index.js';
 import { dayTemplate, isRemote } from '../store/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
@@ -28,7 +28,7 @@ export async function openCommit(pipeline: Pipeline, place: string, options: Par
   const results: ShardResult[] = [];
   const missing: number[] = [];
   for (const index of plan.ranges.keys()) {
-    const result = resultIn(await work.text(resultKey(index)));
+    const result = resultIn(await textAt(work.store, resultKey(index)));
     if (result) results.push(result);
     else missing.push(index);
   }
@@ -40,7 +40,7 @@ export async function openCommit(pipeline: Pipeline, place: string, options: Par
 /** Returns the report of a plan that was committed, or the run that has its files if its process was killed before it stored one. */
 export async function committed(pipeline: Pipeline, place: string, options: PartOptions = {}): Promise<RunReport | string | undefined> {
   const { work, plan } = await openPlan(pipeline, place, options);
-  const text = await work.text(reportKey);
+  const text = await textAt(work.store, reportKey);
   // Only a commit writes it.
   if (text !== '') return JSON.parse(text) as RunReport;
   const runs: (string | undefined)[] = [];
@@ -80,7 +80,7 @@ class Commit {
       published: (report) => this.#published(report),
     };
     const { files } = this.part.table;
-    for (const { sinks } of results) for (const { at, files: more } of sinks) files.set(at, [...(files.get(at) ?? []), ...more]);
+    for (const result of results) for (const [at, more] of result.files) files.set(at, [...(files.get(at) ?? []), ...more]);
   }
 
   /** The rows on the borders, and those of the tail; then what shows that all of them are the list. */
@@ -89,12 +89,8 @@ class Commit {
     const opened$ = task(async () => {
       for (const { keys } of results) this.#files.push(await work.digestsOf(keys));
     });
-    const pages = () => [
-      ...results.slice(1).map((_, index) => this.#border(index, options)),
-      this.#tail(reader, options, ledger),
-      this.#judge(reader, ledger),
-    ];
-    return opened$.pipe(switchMap(() => concat(...pages())));
+    const borders = results.slice(1).map((_, index) => this.#border(index, options));
+    return opened$.pipe(switchMap(() => concat(...borders, this.#tail(reader, options, ledger))));
   }
 
   /** Emits the rows around the first page of a shard, and its own, that neither it nor the shard before it has written. */
@@ -129,7 +125,7 @@ class Commit {
     return true;
   }
 
-  /** Reads the list from the last page of the last shard to its end. */
+  /** Reads the list from the last page of the last shard to its end, and judges what was read. */
   #tail(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page> {
     const last = this.#files.slice(-1);
     const from = (this.plan.ranges.at(-1)?.to ?? 0) - this.plan.limit;
@@ -153,20 +149,18 @@ class Commit {
       },
       onFault: onFault && ((row, fault) => areFresh(batchFromRows([row])).includes(true) && onFault(row, fault)),
     };
-    const tail$ = readPages(reader, reading, ledger.consistency).pipe(
+    const judge = () => {
+      if (!isShared) throw moved('its end and the last shard have no row in common');
+      return this.#judge(reader, ledger);
+    };
+    return readPages(reader, reading, ledger.consistency, judge).pipe(
       map((page) => {
-        const kept = areFresh(batchOf(page));
+        const batch = batchOf(page);
+        const kept = areFresh(batch);
         return withBatch(
           page,
-          batchOf(page).filter((row) => kept[row] === true),
+          batch.filter((row) => kept[row] === true),
         );
-      }),
-    );
-    return concat(
-      tail$,
-      defer(() => {
-        if (!isShared) throw moved('its end and the last shard have no row in common');
-        return EMPTY;
       }),
     );
   }
@@ -180,8 +174,7 @@ class Commit {
         const { name } = reader.collection;
         throw new SourceError('E_SOURCE_ORDER', 'permanent', `${name}: its rows cannot be counted; use leadstream run`);
       }
-      const added = await this.work.sorted(BigUint64Array.from(this.#added));
-      if (areRepeated([...this.#files, added])) throw moved('a row is in two of its parts');
+      if (areRepeated(this.#files, [...this.#added])) throw moved('a row is in two of its parts');
       const { batch } = await ask(reader.request({ page, limit, purpose: 'probe' }));
       const before = this.#digestsOf(batch).findIndex((digest) => digest === this.results[0]?.first);
       if (before < 0) throw moved('its first page has other rows');
@@ -202,25 +195,22 @@ class Commit {
   }
 
   /** Adds what the shards counted. */
-  async #gather({ ledger, expectations, outputs, rejects }: GatheredPart): Promise<void> {
+  async #gather(gathered: GatheredPart): Promise<void> {
+    const { source } = gathered.ledger;
+    const { rejects } = gathered;
     for (const [index, result] of this.results.entries()) {
-      ledger.source.pages += result.pages;
-      ledger.source.rows += result.rows;
-      addTo(ledger.source.tally, result.tally);
-      ledger.steps.forEach(({ tally }, step) => addTo(tally, result.steps[step]));
-      ledger.lookups.forEach(({ counts }, lookup) => addTo(counts, result.lookups[lookup]));
-      ledger.source.findings.add(result.findings);
-      for (const { at, counts } of outputs) addTo(counts, result.sinks.find((sink) => sink.at === at)?.counts);
-      for (const [at, counts] of result.expectations) expectations.get(at ?? undefined)?.add(counts);
+      source.pages += result.pages;
+      source.rows += result.rows;
+      source.findings.add(result.findings);
+      countsOf(gathered).forEach((counts, at) => addTo(counts, itemAt(result.counts, at)));
       if (result.rejects === 0) continue;
-      const text = await this.work.text(`parts/${index}-${result.attempt}.rejects.ndjson`);
+      const text = await textAt(this.work.store, `parts/${index}-${result.attempt}.rejects.ndjson`);
       await rejects.adopt(text.split('\n').filter((line) => line !== ''));
       if (rejects.count < result.rejects) throw new LeadstreamError('E_SHARD_PLAN', `the rejects of shard ${index} are missing`);
     }
   }
 }
 
-function addTo(counts: object, more: Readonly<Record<string, number>> = {}): void {
-  const sums = Object.entries(more).map(([name, count]) => [name, Number(getIn(counts, [name])) + count]);
-  Object.assign(counts, Object.fromEntries(sums));
+function addTo(counts: object, more: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(more)) Object.assign(counts, { [name]: Number(getIn(counts, [name])) + count });
 }

@@ -27,14 +27,10 @@ export function bytesOf(digests: BigUint64Array): Uint8Array {
 
 /** Sorted digests in a file of this machine. */
 export class DigestFile {
-  readonly length: number;
-
   constructor(
     private readonly file: ScratchFile,
-    bytes: number,
-  ) {
-    this.length = bytes / 8;
-  }
+    readonly length: number,
+  ) {}
 
   has(digest: bigint): boolean {
     const at = this.#countBelow(digest);
@@ -69,12 +65,14 @@ export class DigestFile {
 /** Digests that are compared at a time: 8 MB, however many rows there are. */
 const sliced = 2 ** 20;
 
-/** Returns whether a digest is in two files. */
-export function areRepeated(files: readonly DigestFile[]): boolean {
-  const slices = Math.ceil(files.reduce((sum, { length }) => sum + length, 0) / sliced);
+/** Returns whether a digest is in two files, or in one and among others, which differ. */
+export function areRepeated(files: readonly DigestFile[], others: readonly bigint[]): boolean {
+  const slices = Math.ceil(files.reduce((sum, { length }) => sum + length, others.length) / sliced);
   const border = (slice: number) => (BigInt(slice) << 64n) / BigInt(slices);
   for (let slice = 0; slice < slices; slice += 1) {
-    const bytes = Buffer.concat(files.map((file) => file.between(border(slice), border(slice + 1))));
+    const [from, to] = [border(slice), border(slice + 1)];
+    const among = BigUint64Array.from(others.filter((digest) => digest >= from && digest < to));
+    const bytes = Buffer.concat([...files.map((file) => file.between(from, to)), new Uint8Array(among.buffer)]);
     const digests = new BigUint64Array(new Uint8Array(bytes).buffer).sort();
     if (digests.some((digest, index) => digest === digests[index - 1])) return true;
   }

@@ -53,13 +53,11 @@ const resultShape = schema((z) =>
     attempt: z.number(),
     pages: count(),
     rows: count(),
-    tally: counts(),
-    steps: z.array(counts()),
-    sinks: z.array(z.object({ at: z.string(), counts: counts(), files: z.array(z.custom<AddedFile>()) })),
-    /** By sink with a `where`; `null` for all others. */
-    expectations: z.array(z.tuple([z.string().nullable(), z.array(count())])),
+    /** As `countsOf` returns them. */
+    counts: z.array(counts()),
+    /** By sink. */
+    files: z.custom<ReadonlyMap<string, readonly AddedFile[]>>((value) => value instanceof Map),
     findings: z.object({ unknown: counts(), missing: counts(), notText: counts(), present: z.array(z.string()) }),
-    lookups: z.array(z.object({ requests: count(), hits: count(), misses: count() })),
     /** Digest of the key of the first row. */
     first: z.bigint().optional(),
     ...{ keys: stored(), borders: stored(), rejects: count() },

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { defer, map, switchMap } from 'rxjs';
 import { LeadstreamError, type Row } from '../core/index.js';
 import { pageOf } from '../flow/index.js';
+import { textAt } from '../lake/index.js';
 import type { Pipeline } from '../plan/index.js';
 import type { RunPart } from '../run/index.js';
 import { jsonIn } from '../store/index.js';
@@ -23,7 +24,7 @@ export interface OpenedPart {
 export async function openPlan(pipeline: Pipeline, place: string, options: PartOptions) {
   const work = await Work.open(pipeline, place, options);
   const { root } = work.store;
-  const { data: plan } = planShape().safeParse(jsonIn(await work.text(planKey)));
+  const { data: plan } = planShape().safeParse(jsonIn(await textAt(work.store, planKey)));
   if (!plan) throw new LeadstreamError('E_SHARD_PLAN', `${root} has no plan of this version of leadstream; it may have been removed`);
   const other = Object.entries(identityOf(pipeline)).find(([what, value]) => plan.of[what] !== value);
   if (other) throw new LeadstreamError('E_SHARD_PLAN', `${root} was planned with another ${other[0]}`);

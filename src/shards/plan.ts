@@ -32,15 +32,16 @@ export type Planned = ShardPlan & { readonly folder: string };
 export async function planShards(pipeline: Pipeline, { shards, parallel = shards, work: root, ...options }: PlanOptions): Promise<Planned> {
   refuse(whyNotSharded(pipeline));
   const startedAt = new Date().toISOString();
-  const id = newRunId(startedAt);
-  const work = await Work.open(pipeline, `${root.replace(/\/+$/, '')}/${id}`, options);
-  const planning = new Planning(pipeline, id, startedAt, work, { shards, parallel: Math.max(1, Math.min(parallel, shards)) });
+  const run = newRunId(startedAt);
+  const work = await Work.open(pipeline, `${root.replace(/\/+$/, '')}/${run}`, options);
+  const planning = new Planning(pipeline, work, { run, started_at: startedAt, shards, parallel: Math.max(1, Math.min(parallel, shards)) });
   try {
     await runPipeline(pipeline, { ...options, part: planning.part });
+    if (!planning.plan) throw new Error('a run that ends has delivered its plan');
+    return { ...planning.plan, folder: work.store.root };
   } finally {
     await work.close();
   }
-  return { ...planning.plan, folder: work.store.root };
 }
 
 function refuse(why: string | undefined): void {
@@ -53,17 +54,16 @@ class Planning {
   /** By step. */
   readonly #sides = new Map<string, ShardPlan['sides'][number]>();
   #stored = 0;
-  #plan: ShardPlan | undefined;
+  plan: ShardPlan | undefined;
 
   constructor(
     private readonly pipeline: Pipeline,
-    private readonly id: string,
-    private readonly startedAt: string,
     private readonly work: Work,
-    private readonly sharing: Pick<ShardPlan, 'shards' | 'parallel'>,
+    private readonly begun: Pick<ShardPlan, 'run' | 'started_at' | 'shards' | 'parallel'>,
   ) {
+    const { run, started_at: startedAt } = begun;
     this.part = {
-      table: { role: 'plan', run: id, bases: new Map(), files: new Map(), first: 0, isKept: false },
+      table: { role: 'plan', run, bases: new Map(), files: new Map(), first: 0, isKept: false },
       startedAt,
       pages: (reader, options) =>
         extentOf(reader, options).pipe(
@@ -73,11 +73,6 @@ class Planning {
       side: (...side) => this.#side(...side),
       deliver: (gathered) => this.#deliver(gathered),
     };
-  }
-
-  get plan(): ShardPlan {
-    if (!this.#plan) throw new Error('nothing was planned');
-    return this.#plan;
   }
 
   /** Stores the fields that a step uses of the other side of a join, a page in a line; the step itself gets no rows. */
@@ -95,7 +90,7 @@ class Planning {
   }
 
   async #deliver({ ledger }: GatheredPart): Promise<void> {
-    const { pipeline, id, work } = this;
+    const { pipeline, begun, work } = this;
     const { name } = pipeline.plan.collection;
     const { firstPage, limit, rows = Infinity } = this.#extent ?? { firstPage: 1, limit: 1 };
     refuse(rows === Infinity ? `the rows of ${name} cannot be counted` : undefined);
@@ -103,23 +98,23 @@ class Planning {
     const failure = GateError.of(ledger.sides.flatMap((side) => refuseRead(side.at, side.consistency, pipeline.consistency.allowUnstable)));
     if (failure) throw failure;
     const { table } = this.part;
-    const { shards } = this.sharing;
+    const undeclared = ledger.undeclared.map((column) => ({ name: column.name, original: column.original }));
     const plan: ShardPlan = {
-      ...{ version: 1, run: id, pipeline: pipeline.name, of: identityOf(pipeline), started_at: this.startedAt },
-      ...{ bases: Object.fromEntries(table.bases), first_page: firstPage, limit, rows, ranges: rangesOf(rows, limit, shards) },
-      ...{ ...this.sharing, undeclared: [...ledger.placed], sides: [...this.#sides.values()] },
+      ...{ version: 1, pipeline: pipeline.name, of: identityOf(pipeline), ...begun, bases: Object.fromEntries(table.bases) },
+      ...{ first_page: firstPage, limit, rows, ranges: rangesOf(rows, limit, begun.shards) },
+      ...{ undeclared, sides: [...this.#sides.values()] },
     };
     await this.#removeDead(plan);
     await writeOnce(work.store, planKey, `${JSON.stringify(plan, undefined, 2)}\n`);
     table.isKept = true;
-    this.#plan = plan;
+    this.plan = plan;
   }
 
   /** Removes the folders of this pipeline's plans that were committed or overtaken. */
   async #removeDead({ bases }: ShardPlan): Promise<void> {
     const { name, plan } = this.pipeline;
     const { store, stores } = this.work;
-    const work = stores.at(store.root.slice(0, -this.id.length - 1));
+    const work = stores.at(store.root.slice(0, -this.begun.run.length - 1));
     const keys = await keysBelow(work, ['']);
     // The run of such a table removes the intents of others.
     const isLinked = plan.sinks.some(({ definition, config, output = '' }) => !isRemote(output) && definition.joins?.(config));

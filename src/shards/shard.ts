@@ -1,9 +1,10 @@
 import { randomInt } from 'node:crypto';
-import { concat, defer, EMPTY, filter, type Observable } from 'rxjs';
+import { EMPTY, filter, type Observable } from 'rxjs';
 import { itemAt, LeadstreamError, reasonOf, type Row } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
+import { textAt } from '../lake/index.js';
 import type { Pipeline } from '../plan/index.js';
-import type { GatheredPart, Ledger, RunPart } from '../run/index.js';
+import { countsOf, type GatheredPart, type Ledger, type RunPart } from '../run/index.js';
 import { type CollectionReader, type ReadingOptions, readPages } from '../source/index.js';
 import { writeOnce } from '../store/index.js';
 import { bytesOf, digesting } from './digests.js';
@@ -37,7 +38,7 @@ export async function openShard(
   if (index >= plan.shards)
     throw new LeadstreamError('E_SHARD_PLAN', `${work.store.root} has shards 0 to ${plan.shards - 1}, and no ${index}`);
   const range = plan.ranges[index];
-  if (!range || attemptIn(await work.text(resultKey(index))) !== undefined) return undefined;
+  if (!range || attemptIn(await textAt(work.store, resultKey(index))) !== undefined) return undefined;
   const { part } = new Shard(pipeline, plan, index, range, work);
   return { pipeline: sharing(pipeline, plan), part, close: () => work.close() };
 }
@@ -113,7 +114,7 @@ class Shard {
           return isKept;
         }),
     };
-    const body$ = readPages(reader, reading, ledger.consistency).pipe(
+    return readPages(reader, reading, ledger.consistency, () => this.#judge(ledger)).pipe(
       filter((page) => {
         const zone = this.#zones.get(page.number);
         if (zone === undefined || zone === 'body') return true;
@@ -122,16 +123,14 @@ class Shard {
         return false;
       }),
     );
-    return concat(
-      body$,
-      defer(() => {
-        const { outcome, duplicates, drift } = ledger.consistency;
-        const pages = (to - Math.max(0, from - limit)) / limit + 1;
-        if (outcome === 'stable' && duplicates === 0 && !this.#isMoved && this.#zones.size === pages) return EMPTY;
-        const why = drift[0] ?? `its pages do not have ${limit} rows each`;
-        throw moved(why, `shard ${this.index}: `);
-      }),
-    );
+  }
+
+  #judge({ consistency: { outcome, duplicates, drift } }: Ledger): Observable<never> {
+    const { limit } = this.plan;
+    const { from, to } = this.range;
+    const pages = (to - Math.max(0, from - limit)) / limit + 1;
+    if (outcome === 'stable' && duplicates === 0 && !this.#isMoved && this.#zones.size === pages) return EMPTY;
+    throw moved(drift[0] ?? `its pages do not have ${limit} rows each`, `shard ${this.index}: `);
   }
 
   #add(digest: bigint): void {
@@ -140,19 +139,17 @@ class Shard {
   }
 
   /** Stores the result, unless another attempt has. */
-  async #deliver({ ledger, expectations, outputs, rejects }: GatheredPart): Promise<void> {
+  async #deliver(gathered: GatheredPart): Promise<void> {
     const { table } = this.part;
     const { store } = this.work;
+    const { rejects, ledger } = gathered;
     await rejects.close();
     const { source } = ledger;
     const digests = this.#digests.subarray(0, this.#rows);
     const result: ShardResult = {
-      ...{ version: 1, attempt: this.#attempt, pages: source.pages, rows: source.rows, tally: source.tally },
-      steps: ledger.steps.map(({ tally }) => tally),
-      sinks: outputs.map(({ at, counts }) => ({ at, counts, files: [...(table.files.get(at) ?? [])] })),
-      expectations: [...expectations].map(([at, each]) => [at ?? null, [...each.counts]]),
+      ...{ version: 1, attempt: this.#attempt, pages: source.pages, rows: source.rows, files: table.files },
+      counts: countsOf(gathered).map((counts) => ({ ...counts })),
       findings: { ...source.findings.counts, present: [...source.findings.present] },
-      lookups: ledger.lookups.map(({ counts }) => ({ ...counts })),
       first: digests[0],
       keys: await this.work.add(`${this.#name}.keys.bin`, (file) => file.append(bytesOf(digests))),
       borders: await this.work.add(`${this.#name}.borders.json`, (file) => file.append(tagged(this.#borders))),

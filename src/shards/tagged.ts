@@ -1,4 +1,4 @@
-/** Returns a value as JSON, with what JSON lacks: whole numbers of any size, dates, bytes and maps. */
+/** Returns a value as JSON, with what JSON lacks: whole numbers of any size, dates and maps. */
 export function tagged(value: unknown): string {
   return JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, name, given: unknown) {
     const own = this[name];
@@ -6,7 +6,6 @@ export function tagged(value: unknown): string {
     if (Object.is(own, -0)) return { $number: '-0' };
     if (own instanceof Date) return { $date: own.toISOString() };
     if (own instanceof Map) return { $map: [...own] };
-    if (own instanceof Uint8Array) return { $bytes: Buffer.from(own).toString('base64') };
     return given;
   });
 }
@@ -19,7 +18,6 @@ export function untagged(text: string): unknown {
     if (tag === '$bigint') return BigInt(String(content));
     if (tag === '$number') return Number(content);
     if (tag === '$date') return new Date(String(content));
-    if (tag === '$bytes') return Buffer.from(String(content), 'base64');
     return tag === '$map' && Array.isArray(content) ? new Map(content as readonly (readonly [unknown, unknown])[]) : value;
   });
 }

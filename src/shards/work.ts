@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { LeadstreamError } from '../core/index.js';
-import { textAt } from '../lake/index.js';
 import type { Pipeline } from '../plan/index.js';
 import { type RunOptions, StateFolder } from '../run/index.js';
 import { fixedPlace, type ObjectStore, PartialFile, ScratchFile, ScratchFolder, sha256File, Stores } from '../store/index.js';
-import { bytesOf, DigestFile } from './digests.js';
+import { DigestFile } from './digests.js';
 import type { StoredPart } from './document.js';
 
 /** The options of all processes of a run. */
@@ -48,31 +47,16 @@ export class Work {
     throw new LeadstreamError('E_SHARD_PLAN', `${this.store.root}/${key} is not what was stored there`);
   }
 
-  /** Returns the text of an object; empty if it is missing. */
-  text(key: string): Promise<string> {
-    return textAt(this.store, key);
-  }
-
-  /** Returns a copy of digests that a process stored, and closes it in the end. */
+  /** Returns a copy of digests, which is closed with this folder. */
   async digestsOf(stored: StoredPart): Promise<DigestFile> {
-    return this.#opened(await ScratchFile.reading(await this.copyOf(stored)), stored.bytes);
-  }
-
-  /** Returns digests as those that a process stored. */
-  async sorted(digests: BigUint64Array): Promise<DigestFile> {
-    const file = await ScratchFile.open(this.state.folder('scratch'));
-    const { length } = await file.append(bytesOf(digests));
-    return this.#opened(file, length);
+    const file = await ScratchFile.reading(await this.copyOf(stored));
+    this.#files.push(file);
+    return new DigestFile(file, stored.bytes / 8);
   }
 
   async close(): Promise<void> {
     for (const file of this.#files) await file.close();
     await (await this.#scratch)?.remove();
-  }
-
-  #opened(file: ScratchFile, bytes: number): DigestFile {
-    this.#files.push(file);
-    return new DigestFile(file, bytes);
   }
 
   async #pathOf(key: string): Promise<string> {
