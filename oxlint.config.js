@@ -21,7 +21,7 @@ export const importTable = {
   sinks: ['core', 'options', 'vector', 'flow', 'store', 'engine', 'parquet', 'lake'],
   plan: ['core', 'options', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks', 'service'],
   run: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'steps', 'lake', 'sinks', 'plan'],
-  shards: ['core', 'options', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'lake', 'plan', 'run'],
+  shards: ['core', 'options', 'json', 'collections', 'vector', 'http', 'flow', 'store', 'source', 'lake', 'plan', 'run'],
   doctor: ['core', 'options', 'events', 'collections', 'vector', 'http', 'flow', 'source'],
   service: ['core', 'options', 'json', 'collections'],
   'pipeline-tests': ['core', 'json', 'collections', 'flow', 'store', 'parquet', 'sinks', 'plan', 'run', 'service'],

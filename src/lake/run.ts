@@ -178,14 +178,12 @@ class BegunRun {
     const touched = index?.touched() ?? [];
     const isSame = isMerge && before !== undefined && inserted + changed + gone === 0;
     const own = await files.finish(undefined);
+    const ofShards = part?.files.get(landing.at) ?? [];
+    const fresh = [...ofShards.map((file) => ({ ...file, written_by: context.runId })), ...own];
     if (part?.role === 'shard') {
       await landing.stored();
       part.files.set(landing.at, own);
     }
-    const fresh =
-      part?.role === 'commit'
-        ? [...(part.files.get(landing.at) ?? []).map((file) => ({ ...file, written_by: context.runId })), ...own]
-        : own;
     const again = touched.length === 0 ? [] : await this.#rewritten(touched, fresh.length);
     const old = isSame ? before.files : retained(mode, before, fresh).filter((file) => !touched.includes(file));
     const publishes = part === undefined || part.role === 'commit';

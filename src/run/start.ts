@@ -102,7 +102,8 @@ export class Run {
     this.stores = new Stores(store, this.stop.signal);
     const collect = { warning: ({ code, message }: Warning) => void this.warnings.push({ code, message }) };
     this.events = new Events(this.runId, createRedactor(pipeline.secrets), [collect, ...[options.watch ?? []].flat()]);
-    this.publishes = pipeline.plan.sinks.some(({ definition }) => !definition.prints);
+    // A shard publishes nothing by itself.
+    this.publishes = part?.table.role !== 'shard' && pipeline.plan.sinks.some(({ definition }) => !definition.prints);
     this.#spools = this.publishes && !part && pipeline.plan.stoppedBy === undefined;
   }
 
@@ -132,17 +133,18 @@ export class Run {
    */
   async claim() {
     const { runId, stores } = this;
+    const { part } = this.options;
     const { plan, baseDir } = this.pipeline;
     for (;;) {
       /** Start of the first of the runs that share the pages, ISO 8601. */
       const firstStart = await this.#firstStarted();
       const names: PathNames = { pipeline: this.pipeline.name, 'run.id': runId, 'run.date': firstStart.slice(0, 10) };
       const outputs = plan.sinks.flatMap(({ definition, config }) => definition.output(config, { baseDir, names }) ?? []);
-      const rejects = this.options.part?.rejects ?? this.pipeline.rejects.pathOf(names);
+      const rejects = part?.rejects ?? this.pipeline.rejects.pathOf(names);
       const paths = rejects === undefined ? outputs : [...outputs, rejects];
       refuseOverlaps(this.state.path, paths);
-      if (this.#isShard) return { lock: await lockOutputs([], { runId, stores }), firstStart, outputs, rejects, paths };
-      const lock = await lockOutputs([...paths, ...(await this.#withoutPath())], { runId, stores });
+      const held = part?.table.role === 'shard' ? [] : [...paths, ...(await this.#withoutPath())];
+      const lock = await lockOutputs(held, { runId, stores });
       try {
         await this.#recover(paths);
         if ((await this.#firstStarted()) === firstStart) return { lock, firstStart, outputs, rejects, paths };
@@ -187,7 +189,7 @@ export class Run {
   }
 
   async counts(): Promise<Counts | undefined> {
-    if (!this.publishes || this.#isShard) return undefined;
+    if (!this.publishes) return undefined;
     const { name: pipeline, plan } = this.pipeline;
     const read = Object.values(plan.collections).filter(({ name }) => plan.reads.includes(name));
     const lists = read.map((collection) => {
@@ -215,11 +217,6 @@ export class Run {
     if (begun === undefined || begun.startedAt > startedAt) return startedAt;
     const source = sourceOf(plan.collection, connection.limit ?? defaults.limit, { ...connection, pipeline: this.#keeper });
     return (await spooledSince(this.state.folder('spool'), source, maxAgeMs)) === begun.spoolSince ? begun.startedAt : startedAt;
-  }
-
-  /** A shard publishes nothing by itself. */
-  get #isShard(): boolean {
-    return this.options.part?.table.role === 'shard';
   }
 
   /** While it waits for others, its pages stay; the others read their own. */

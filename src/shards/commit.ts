@@ -3,18 +3,18 @@ import { readFile } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
 import { itemAt, LeadstreamError, type Row, SourceError } from '../core/index.js';
 import { batchOf, type Page, pageOf, task, withBatch } from '../flow/index.js';
+import { untagged } from '../json/index.js';
 import { keysBelow, linkedTable, storeTable, tableKinds, textAt } from '../lake/index.js';
 import { getIn } from '../options/index.js';
 import type { Pipeline } from '../plan/index.js';
-import { countsOf, type GatheredPart, type Ledger, type RunPart, type RunReport } from '../run/index.js';
+import { countsOf, type GatheredPart, type Ledger, type RunReport } from '../run/index.js';
 import { type CollectionReader, type ReadingOptions, readPages } from '../source/index.js';
 import { dayTemplate, isRemote } from '../store/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
-import { areRepeated, type DigestFile, digesting } from './digests.js';
+import { areRepeated, type DigestFile } from './digests.js';
 import { reportKey, resultIn, resultKey, type ShardPlan, type ShardResult } from './document.js';
-import { moved, type OpenedPart, openPlan, partOf, sharing } from './parts.js';
+import { moved, type OpenedPart, openPlan, PlannedPart, sharing } from './parts.js';
 import type { Borders } from './shard.js';
-import { untagged } from './tagged.js';
 import type { PartOptions, Work } from './work.js';
 
 /**
@@ -33,7 +33,7 @@ export async function openCommit(pipeline: Pipeline, place: string, options: Par
     else missing.push(index);
   }
   if (missing.length > 0) throw new LeadstreamError('E_SHARD_MISSING', `${work.store.root}: no result yet of shard ${missing.join(', ')}`);
-  const { part } = new Commit(pipeline, plan, work, results);
+  const part = new Commit(pipeline, plan, work, results);
   return { pipeline: sharing(pipeline, plan, 1), part, close: () => work.close() };
 }
 
@@ -56,9 +56,7 @@ export async function committed(pipeline: Pipeline, place: string, options: Part
   return runs.every((run) => run !== undefined) ? runs[0] : undefined;
 }
 
-class Commit {
-  readonly part: RunPart;
-  readonly #digestsOf: (batch: RecordBatch) => readonly bigint[];
+class Commit extends PlannedPart {
   /** Of the rows that the shards added, by shard. */
   readonly #files: DigestFile[] = [];
   /** Of the rows that this process adds. */
@@ -68,23 +66,17 @@ class Commit {
 
   constructor(
     pipeline: Pipeline,
-    private readonly plan: ShardPlan,
-    private readonly work: Work,
+    plan: ShardPlan,
+    work: Work,
     private readonly results: readonly ShardResult[],
   ) {
-    this.#digestsOf = digesting(pipeline, plan);
-    this.part = {
-      ...partOf(plan, work, 'commit', randomInt(1_000_000_000)),
-      pages: (reader, options, ledger) => this.#pages(reader, options, ledger),
-      gather: (part) => this.#gather(part),
-      published: (report) => this.#published(report),
-    };
-    const { files } = this.part.table;
+    super(pipeline, plan, work, 'commit', randomInt(1_000_000_000));
+    const { files } = this.table;
     for (const result of results) for (const [at, more] of result.files) files.set(at, [...(files.get(at) ?? []), ...more]);
   }
 
   /** The rows on the borders, and those of the tail; then what shows that all of them are the list. */
-  #pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page> {
+  pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page> {
     const { results, work } = this;
     const opened$ = task(async () => {
       for (const { keys } of results) this.#files.push(await work.digestsOf(keys));
@@ -99,11 +91,10 @@ class Commit {
       const [{ after }, right] = [await this.#bordersOf(before), await this.#bordersOf(before + 1)];
       const files = this.#files.slice(before, before + 2);
       const batch = batchFromRows([...after, ...right.before, ...right.head]);
-      const digests = this.#digestsOf(batch);
-      const [ofLeft, ofRight] = [digests.slice(0, after.length), digests.slice(after.length)];
-      const isShared = ofLeft.some((digest) => files[1]?.has(digest) || ofRight.includes(digest));
-      if (!isShared && !ofRight.some((digest) => files[0]?.has(digest)))
-        throw moved(`shards ${before} and ${before + 1} have no row in common`);
+      const digests = this.digestsOf(batch);
+      // No shard has a row twice.
+      const isShared = new Set(digests).size < digests.length || digests.some((digest) => files.some((file) => file.has(digest)));
+      if (!isShared) throw moved(`shards ${before} and ${before + 1} have no row in common`);
       const fresh = batch.filter((row) => this.#isNew(digests[row] ?? 0n, files));
       const page = pageOf(before + 1, fresh, { release: () => {} });
       options.onPage?.(page);
@@ -112,10 +103,9 @@ class Commit {
   }
 
   async #bordersOf(shard: number): Promise<Borders> {
-    const result = this.results[shard];
-    if (!result) throw new Error('a border is between two shards');
+    const { borders } = itemAt(this.results, shard);
     // Its digest is that of what the shard stored.
-    return untagged(await readFile(await this.work.copyOf(result.borders), 'utf8')) as Borders;
+    return untagged(await readFile(await this.work.copyOf(borders), 'utf8')) as Borders;
   }
 
   /** Whether neither the shards next to a row nor this process has added it, which it does now. */
@@ -131,7 +121,7 @@ class Commit {
     const from = (this.plan.ranges.at(-1)?.to ?? 0) - this.plan.limit;
     const fresh = new Set<bigint>();
     let isShared = false;
-    const areFresh = (batch: RecordBatch) => this.#digestsOf(batch).map((digest) => fresh.has(digest));
+    const areFresh = (batch: RecordBatch) => this.digestsOf(batch).map((digest) => fresh.has(digest));
     ledger.consistency.mode = 'repair';
     const { onFault } = options;
     const reading: ReadingOptions = {
@@ -139,7 +129,7 @@ class Commit {
       range: { from },
       onRead: ({ position, digests }) => void (this.#end = Math.max(this.#end, position + digests.length)),
       onPage: (page) => {
-        const kept = this.#digestsOf(batchOf(page)).flatMap((digest, row) => {
+        const kept = this.digestsOf(batchOf(page)).flatMap((digest, row) => {
           isShared ||= last.some((file) => file.has(digest));
           if (!this.#isNew(digest, last)) return [];
           fresh.add(digest);
@@ -176,7 +166,7 @@ class Commit {
       }
       if (areRepeated(this.#files, [...this.#added])) throw moved('a row is in two of its parts');
       const { batch } = await ask(reader.request({ page, limit, purpose: 'probe' }));
-      const before = this.#digestsOf(batch).findIndex((digest) => digest === this.results[0]?.first);
+      const before = this.digestsOf(batch).findIndex((digest) => digest === this.results[0]?.first);
       if (before < 0) throw moved('its first page has other rows');
       const rows = this.results.reduce((sum, result) => sum + result.rows, this.#added.size);
       if (rows + before !== this.#end)
@@ -185,7 +175,7 @@ class Commit {
   }
 
   /** Stores the report, and removes what a commit does not need any more. */
-  async #published(report: RunReport): Promise<void> {
+  async published(report: RunReport): Promise<void> {
     const { store } = this.work;
     await store.put(reportKey, `${JSON.stringify(report, undefined, 2)}\n`);
     // An attempt that comes late finds that it is.
@@ -195,7 +185,7 @@ class Commit {
   }
 
   /** Adds what the shards counted. */
-  async #gather(gathered: GatheredPart): Promise<void> {
+  async gather(gathered: GatheredPart): Promise<void> {
     const { source } = gathered.ledger;
     const { rejects } = gathered;
     for (const [index, result] of this.results.entries()) {

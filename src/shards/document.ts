@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { schema, version } from '../core/index.js';
+import { untagged } from '../json/index.js';
 import type { AddedFile } from '../lake/index.js';
 import { getIn } from '../options/index.js';
 import { accountsOf, type Pipeline } from '../plan/index.js';
 import { jsonIn, sha256Text } from '../store/index.js';
-import { untagged } from './tagged.js';
 
 export const planKey = 'plan.json';
 export const reportKey = 'report.json';

@@ -1,5 +1,5 @@
 export type { OpenedPart } from './parts.js';
 export { committed, openCommit } from './commit.js';
-export { planShards, type Planned, type PlanOptions } from './plan.js';
+export { planShards, type PlanOptions } from './plan.js';
 export { openShard } from './shard.js';
 export type { PartOptions } from './work.js';

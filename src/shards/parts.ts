@@ -1,15 +1,17 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { defer, map, switchMap } from 'rxjs';
+import { defer, map, type Observable, switchMap } from 'rxjs';
 import { LeadstreamError, type Row } from '../core/index.js';
-import { pageOf } from '../flow/index.js';
+import { type Page, pageOf } from '../flow/index.js';
+import { untagged } from '../json/index.js';
 import { textAt } from '../lake/index.js';
 import type { Pipeline } from '../plan/index.js';
-import type { RunPart } from '../run/index.js';
+import type { Ledger, RunPart } from '../run/index.js';
+import type { CollectionReader, ReadingOptions } from '../source/index.js';
 import { jsonIn } from '../store/index.js';
-import { batchFromRows } from '../vector/index.js';
+import { batchFromRows, type RecordBatch } from '../vector/index.js';
+import { digesting } from './digests.js';
 import { identityOf, planKey, planShape, type ShardPlan } from './document.js';
-import { untagged } from './tagged.js';
 import { type PartOptions, Work } from './work.js';
 
 /** What `runPipeline` needs to run a shard, or the commit of all. */
@@ -31,23 +33,41 @@ export async function openPlan(pipeline: Pipeline, place: string, options: PartO
   return { work, plan };
 }
 
-/** Returns what shards and commits have in common. @param attempt Ten digits, so that no two attempts write the same file. */
-export function partOf(plan: ShardPlan, work: Work, role: 'shard' | 'commit', attempt: number) {
-  const { run, started_at: startedAt, undeclared } = plan;
-  const bases = new Map(Object.entries(plan.bases));
-  const table: RunPart['table'] = { role, run, bases, files: new Map(), first: attempt * 100_000, isKept: false };
-  const side: RunPart['side'] = (count) => {
-    const planned = plan.sides.find(({ at }) => at === count.at);
+/** What shards and commits have in common. */
+export abstract class PlannedPart implements RunPart {
+  readonly table: RunPart['table'];
+  readonly startedAt: string;
+  readonly undeclared: ShardPlan['undeclared'];
+  protected readonly digestsOf: (batch: RecordBatch) => readonly bigint[];
+
+  /** @param attempt Ten digits, so that no two attempts write the same file. */
+  constructor(
+    pipeline: Pipeline,
+    protected readonly plan: ShardPlan,
+    protected readonly work: Work,
+    role: 'shard' | 'commit',
+    attempt: number,
+  ) {
+    const bases = new Map(Object.entries(plan.bases));
+    this.table = { role, run: plan.run, bases, files: new Map(), first: attempt * 100_000, isKept: false };
+    this.startedAt = plan.started_at;
+    this.undeclared = plan.undeclared;
+    this.digestsOf = digesting(pipeline, plan);
+  }
+
+  abstract pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page>;
+
+  side(count: Ledger['sides'][number]): Observable<Page> {
+    const planned = this.plan.sides.find(({ at }) => at === count.at);
     if (!planned) throw new LeadstreamError('E_SHARD_PLAN', `the plan has no rows for ${count.at}`);
     count.rows = planned.rows;
     Object.assign(count.consistency, planned.consistency);
-    return defer(() => work.copyOf(planned.stored)).pipe(
+    return defer(() => this.work.copyOf(planned.stored)).pipe(
       switchMap((path) => createInterface({ input: createReadStream(path) })),
       // Each line was the rows of a page.
       map((line, index) => pageOf(index + 1, batchFromRows(untagged(line) as readonly Row[]), { release: () => {} })),
     );
-  };
-  return { table, startedAt, undeclared, side };
+  }
 }
 
 /** A pipeline that reads pages as the plan did, and a part of its rate and concurrency. */

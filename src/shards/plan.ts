@@ -1,15 +1,15 @@
-import { ignoreElements, last, endWith, type Observable, tap } from 'rxjs';
-import { GateError, LeadstreamError, newRunId } from '../core/index.js';
+import { endWith, ignoreElements, last, type Observable } from 'rxjs';
+import { GateError, LeadstreamError, newRunId, type Row } from '../core/index.js';
 import { batchOf, deliver, type Page, task } from '../flow/index.js';
+import { tagged } from '../json/index.js';
 import { keysBelow, textAt } from '../lake/index.js';
 import { getIn } from '../options/index.js';
 import { type Pipeline, whyNotSharded } from '../plan/index.js';
 import { type GatheredPart, type Ledger, type RunOptions, type RunPart, runPipeline } from '../run/index.js';
-import { type Extent, extentOf, refuseRead } from '../source/index.js';
+import { type CollectionReader, extentOf, type ReadingOptions, refuseRead } from '../source/index.js';
 import { isRemote, jsonIn, writeOnce } from '../store/index.js';
 import type { RecordBatch } from '../vector/index.js';
 import { identityOf, planKey, reportKey, type ShardPlan } from './document.js';
-import { tagged } from './tagged.js';
 import { Work } from './work.js';
 
 /** How a run is shared. */
@@ -21,22 +21,20 @@ export interface PlanOptions extends Pick<RunOptions, 'signal' | 'stateDir' | 'w
   readonly work: string;
 }
 
-/** A plan, and its folder. */
-export type Planned = ShardPlan & { readonly folder: string };
-
 /**
  * Begins a run of several processes: counts the list, reads the other sides of joins, and stores what the shards need.
  *
+ * @returns The plan, and its folder.
  * @throws {LeadstreamError} `E_SHARD_PLAN` if one process has to run it, with the reason; otherwise as `runPipeline`.
  */
-export async function planShards(pipeline: Pipeline, { shards, parallel = shards, work: root, ...options }: PlanOptions): Promise<Planned> {
+export async function planShards(pipeline: Pipeline, { shards, parallel = shards, work: root, ...options }: PlanOptions) {
   refuse(whyNotSharded(pipeline));
   const startedAt = new Date().toISOString();
   const run = newRunId(startedAt);
   const work = await Work.open(pipeline, `${root.replace(/\/+$/, '')}/${run}`, options);
   const planning = new Planning(pipeline, work, { run, started_at: startedAt, shards, parallel: Math.max(1, Math.min(parallel, shards)) });
   try {
-    await runPipeline(pipeline, { ...options, part: planning.part });
+    await runPipeline(pipeline, { ...options, part: planning });
     if (!planning.plan) throw new Error('a run that ends has delivered its plan');
     return { ...planning.plan, folder: work.store.root };
   } finally {
@@ -48,35 +46,37 @@ function refuse(why: string | undefined): void {
   if (why !== undefined) throw new LeadstreamError('E_SHARD_PLAN', `run it on one machine: ${why}`);
 }
 
-class Planning {
-  readonly part: RunPart;
-  #extent: Extent | undefined;
+class Planning implements RunPart {
+  readonly table: RunPart['table'];
+  readonly startedAt: string;
+  plan: ShardPlan | undefined;
+  #list: Pick<ShardPlan, 'first_page' | 'limit' | 'rows' | 'ranges'> | undefined;
   /** By step. */
   readonly #sides = new Map<string, ShardPlan['sides'][number]>();
   #stored = 0;
-  plan: ShardPlan | undefined;
 
   constructor(
     private readonly pipeline: Pipeline,
     private readonly work: Work,
     private readonly begun: Pick<ShardPlan, 'run' | 'started_at' | 'shards' | 'parallel'>,
   ) {
-    const { run, started_at: startedAt } = begun;
-    this.part = {
-      table: { role: 'plan', run, bases: new Map(), files: new Map(), first: 0, isKept: false },
-      startedAt,
-      pages: (reader, options) =>
-        extentOf(reader, options).pipe(
-          tap((extent) => (this.#extent = extent)),
-          ignoreElements(),
-        ),
-      side: (...side) => this.#side(...side),
-      deliver: (gathered) => this.#deliver(gathered),
-    };
+    this.startedAt = begun.started_at;
+    this.table = { role: 'plan', run: begun.run, bases: new Map(), files: new Map(), first: 0, isKept: false };
+  }
+
+  /** Counts the list. */
+  pages(reader: CollectionReader<Row>, options: ReadingOptions): Observable<never> {
+    return task(async (ask) => {
+      const { name } = reader.collection;
+      const { firstPage, limit, rows } = await ask(extentOf(reader, options));
+      if (rows === undefined) return refuse(`the rows of ${name} cannot be counted`);
+      refuse(rows < 3 * limit ? `${name} has fewer than three pages` : undefined);
+      this.#list = { first_page: firstPage, limit, rows, ranges: rangesOf(rows, limit, this.begun.shards) };
+    }).pipe(ignoreElements());
   }
 
   /** Stores the fields that a step uses of the other side of a join, a page in a line; the step itself gets no rows. */
-  #side(side: Ledger['sides'][number], read$: Observable<Page>, used?: readonly string[]): Observable<never> {
+  side(side: Ledger['sides'][number], read$: Observable<Page>, used?: readonly string[]): Observable<never> {
     return task(async (ask) => {
       this.#stored += 1;
       const stored = await this.work.add(`sides/${this.#stored}.ndjson`, (file) => {
@@ -89,20 +89,16 @@ class Planning {
     }).pipe(ignoreElements());
   }
 
-  async #deliver({ ledger }: GatheredPart): Promise<void> {
-    const { pipeline, begun, work } = this;
-    const { name } = pipeline.plan.collection;
-    const { firstPage, limit, rows = Infinity } = this.#extent ?? { firstPage: 1, limit: 1 };
-    refuse(rows === Infinity ? `the rows of ${name} cannot be counted` : undefined);
-    refuse(rows < 3 * limit ? `${name} has fewer than three pages` : undefined);
+  async deliver({ ledger }: GatheredPart): Promise<void> {
+    const list = this.#list;
+    if (!list) throw new Error('the list is counted before');
+    const { pipeline, begun, work, table } = this;
     const failure = GateError.of(ledger.sides.flatMap((side) => refuseRead(side.at, side.consistency, pipeline.consistency.allowUnstable)));
     if (failure) throw failure;
-    const { table } = this.part;
     const undeclared = ledger.undeclared.map((column) => ({ name: column.name, original: column.original }));
     const plan: ShardPlan = {
       ...{ version: 1, pipeline: pipeline.name, of: identityOf(pipeline), ...begun, bases: Object.fromEntries(table.bases) },
-      ...{ first_page: firstPage, limit, rows, ranges: rangesOf(rows, limit, begun.shards) },
-      ...{ undeclared, sides: [...this.#sides.values()] },
+      ...{ ...list, undeclared, sides: [...this.#sides.values()] },
     };
     await this.#removeDead(plan);
     await writeOnce(work.store, planKey, `${JSON.stringify(plan, undefined, 2)}\n`);

@@ -1,16 +1,17 @@
 import { randomInt } from 'node:crypto';
 import { EMPTY, filter, type Observable } from 'rxjs';
-import { itemAt, LeadstreamError, reasonOf, type Row } from '../core/index.js';
+import { LeadstreamError, reasonOf, type Row } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
+import { tagged } from '../json/index.js';
 import { textAt } from '../lake/index.js';
 import type { Pipeline } from '../plan/index.js';
-import { countsOf, type GatheredPart, type Ledger, type RunPart } from '../run/index.js';
+import { countsOf, type GatheredPart, type Ledger } from '../run/index.js';
 import { type CollectionReader, type ReadingOptions, readPages } from '../source/index.js';
 import { writeOnce } from '../store/index.js';
-import { bytesOf, digesting } from './digests.js';
+import { batchFromRows, type RecordBatch } from '../vector/index.js';
+import { bytesOf } from './digests.js';
 import { attemptIn, planKey, resultKey, type ShardPlan, type ShardResult } from './document.js';
-import { moved, type OpenedPart, openPlan, partOf, sharing } from './parts.js';
-import { tagged } from './tagged.js';
+import { moved, type OpenedPart, openPlan, PlannedPart, sharing } from './parts.js';
 import type { PartOptions, Work } from './work.js';
 
 /** The rows of the pages around a range, which the commit compares with those of its neighbours. */
@@ -39,46 +40,37 @@ export async function openShard(
     throw new LeadstreamError('E_SHARD_PLAN', `${work.store.root} has shards 0 to ${plan.shards - 1}, and no ${index}`);
   const range = plan.ranges[index];
   if (!range || attemptIn(await textAt(work.store, resultKey(index))) !== undefined) return undefined;
-  const { part } = new Shard(pipeline, plan, index, range, work);
+  const part = new Shard(pipeline, plan, work, index, range);
   return { pipeline: sharing(pipeline, plan), part, close: () => work.close() };
 }
 
-class Shard {
-  readonly part: RunPart;
-  readonly #attempt = randomInt(1_000_000_000, 10_000_000_000);
-  readonly #digestsOf: ReturnType<typeof digesting>;
+class Shard extends PlannedPart {
+  readonly rejects: string;
+  readonly #name: string;
   readonly #borders: Borders = { before: [], head: [], after: [] };
   /** Of the rows of its range, except those of the head that the commit takes. */
   readonly #digests: BigUint64Array;
   #rows = 0;
-  #head: readonly bigint[] = [];
   /** Pages that were read, by number: where they are in the list. */
   readonly #zones = new Map<number, keyof Borders | 'body'>();
   #isMoved = false;
 
   constructor(
     pipeline: Pipeline,
-    private readonly plan: ShardPlan,
+    plan: ShardPlan,
+    work: Work,
     private readonly index: number,
     private readonly range: ShardPlan['ranges'][number],
-    private readonly work: Work,
+    private readonly attempt = randomInt(1_000_000_000, 10_000_000_000),
   ) {
-    this.#digestsOf = digesting(pipeline, plan);
+    super(pipeline, plan, work, 'shard', attempt);
+    this.#name = `parts/${index}-${attempt}`;
+    this.rejects = `${work.store.root}/${this.#name}.rejects.ndjson`;
     this.#digests = new BigUint64Array(range.to - range.from);
-    this.part = {
-      ...partOf(plan, work, 'shard', this.#attempt),
-      rejects: `${work.store.root}/${this.#name}.rejects.ndjson`,
-      pages: (reader, options, ledger) => this.#pages(reader, options, ledger),
-      deliver: (part) => this.#deliver(part),
-    };
-  }
-
-  get #name(): string {
-    return `parts/${this.index}-${this.#attempt}`;
   }
 
   /** Reads the range and a page on each side. Only its rows that are not on a border are written here. */
-  #pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page> {
+  pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page> {
     const { limit } = this.plan;
     const { from, to } = this.range;
     const { onFault } = options;
@@ -91,14 +83,9 @@ class Shard {
         this.#isMoved ||= digests.length !== limit;
       },
       onPage: (page) => {
-        const zone = this.#zones.get(page.number);
-        if (zone !== 'head' && zone !== 'body') return;
-        const digests = this.#digestsOf(batchOf(page));
-        if (zone === 'head') this.#head = digests;
-        else {
-          for (const digest of digests) this.#add(digest);
-          options.onPage?.(page);
-        }
+        if (this.#zones.get(page.number) !== 'body') return;
+        this.#add(batchOf(page));
+        options.onPage?.(page);
       },
       onFault:
         onFault &&
@@ -108,7 +95,7 @@ class Shard {
           if (zone === 'before' || zone === 'after') return false;
           const isKept = onFault(row, fault);
           if (zone === 'head' && !isKept) {
-            this.#add(itemAt(this.#head, fault.index ?? -1));
+            this.#add(batchFromRows([row]));
             ledger.source.rows += 1;
           }
           return isKept;
@@ -133,26 +120,27 @@ class Shard {
     throw moved(drift[0] ?? `its pages do not have ${limit} rows each`, `shard ${this.index}: `);
   }
 
-  #add(digest: bigint): void {
-    this.#digests[this.#rows] = digest;
-    this.#rows += 1;
+  #add(batch: RecordBatch): void {
+    const digests = this.digestsOf(batch);
+    this.#digests.set(digests, this.#rows);
+    this.#rows += digests.length;
   }
 
   /** Stores the result, unless another attempt has. */
-  async #deliver(gathered: GatheredPart): Promise<void> {
-    const { table } = this.part;
-    const { store } = this.work;
+  async deliver(gathered: GatheredPart): Promise<void> {
+    const { table, work, attempt } = this;
+    const { store } = work;
     const { rejects, ledger } = gathered;
-    await rejects.close();
     const { source } = ledger;
+    await rejects.close();
     const digests = this.#digests.subarray(0, this.#rows);
     const result: ShardResult = {
-      ...{ version: 1, attempt: this.#attempt, pages: source.pages, rows: source.rows, files: table.files },
+      ...{ version: 1, attempt, pages: source.pages, rows: source.rows, files: table.files },
       counts: countsOf(gathered).map((counts) => ({ ...counts })),
       findings: { ...source.findings.counts, present: [...source.findings.present] },
       first: digests[0],
-      keys: await this.work.add(`${this.#name}.keys.bin`, (file) => file.append(bytesOf(digests))),
-      borders: await this.work.add(`${this.#name}.borders.json`, (file) => file.append(tagged(this.#borders))),
+      keys: await work.add(`${this.#name}.keys.bin`, (file) => file.append(bytesOf(digests))),
+      borders: await work.add(`${this.#name}.borders.json`, (file) => file.append(tagged(this.#borders))),
       rejects: rejects.count,
     };
     // Whoever removed the plan, or committed it, also removed what is here.

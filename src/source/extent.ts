@@ -7,21 +7,16 @@ import type { ReadingOptions } from './options.js';
 import { firstPageOf } from './paging.js';
 import { FirstRead } from './seen-rows.js';
 
-/** How far a list with page numbers reaches. */
-export interface Extent {
-  /** Number of the first page, and the rows of each but the last. */
-  readonly firstPage: number;
-  readonly limit: number;
-  /** Rows by now; `undefined` if they cannot be counted. */
-  readonly rows: number | undefined;
-}
-
-/** Finds out how a list is paged, and counts its rows. It reads page 1, whose fields are named then. */
-export function extentOf(reader: CollectionReader<unknown>, options: ReadingOptions): Observable<Extent> {
+/**
+ * Finds out how a list is paged, and counts its rows. It reads page 1, whose fields are named then.
+ *
+ * @returns The number of the first page, the rows of each page but the last, and of the list: `undefined` if they cannot be counted.
+ */
+export function extentOf(reader: CollectionReader<unknown>, options: ReadingOptions) {
   const paging = { ...options, firstPage: firstPageOf(reader.collection, options) };
   const reading = new FirstRead(reader, paging, newConsistency());
   return openList(reading.reader, paging).pipe(
-    switchMap((list) => {
+    switchMap((list): Observable<{ firstPage: number; limit: number; rows: number | undefined }> => {
       if (!(list instanceof Pages)) return of({ firstPage: 1, limit: 1, rows: undefined });
       const { firstPage, limit } = list;
       return list.page(firstPage).pipe(

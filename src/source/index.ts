@@ -11,7 +11,7 @@ export { firstPageOf, firstQuery, isViolation, type ListRange } from './paging.j
 export { tiesOf } from './linked.js';
 export { readPages } from './read.js';
 export type { ReadingOptions } from './options.js';
-export { extentOf, type Extent } from './extent.js';
+export { extentOf } from './extent.js';
 export { namesOf } from './seen-rows.js';
 export { accountKey, countedName, inState, removeSpool, sourceOf, spooledSince, sweepSpools } from './spool/folder.js';
 export { noSpools, Spools } from './spool/spools.js';

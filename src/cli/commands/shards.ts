@@ -70,7 +70,7 @@ const shard = command(
       return 0;
     }
     const options = { part: opened.part, stateDir, signal, stdout, watch: watchers(console) };
-    const { read } = await runPipeline(opened.pipeline, options).finally(opened.close);
+    const { read } = await runPipeline(opened.pipeline, options).finally(() => opened.close());
     console.log('info', `shard ${index}: ${amountOf(read, 'row')}`);
     return 0;
   },
@@ -105,7 +105,7 @@ const commit = command(
       const report = await ReportFiles.open(arguments_.report, context, new Stores(pipeline.store, signal));
       const opened = await openCommit(pipeline, place, { signal, stateDir });
       const flags = { stateDir, allowShrink, part: opened.part };
-      return runSeries([opened.pipeline], context, flags, { broken: [], metrics, report }).finally(opened.close);
+      return runSeries([opened.pipeline], context, flags, { broken: [], metrics, report }).finally(() => opened.close());
     });
     // Another commit may have been faster.
     return exit !== 0 && (await isCommitted()) ? 0 : exit;
