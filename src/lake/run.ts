@@ -186,8 +186,7 @@ class BegunRun {
     }
     const again = touched.length === 0 ? [] : await this.#rewritten(touched, fresh.length);
     const old = isSame ? before.files : retained(mode, before, fresh).filter((file) => !touched.includes(file));
-    const publishes = part === undefined || part.role === 'commit';
-    const isBare = landing.kind === 'plain' && publishes && fresh.length + again.length + old.length === 0;
+    const isBare = landing.kind === 'plain' && (part?.role ?? 'commit') === 'commit' && fresh.length + again.length + old.length === 0;
     // A file without rows has the columns of the folders, too.
     const added = [...(isBare ? await files.finish(partitioning.columns) : fresh), ...again];
     if (mode === 'replace_partitions') await landing.checkRetained(old);

@@ -19,12 +19,8 @@ export interface TablePart {
 }
 
 /** @throws {LeadstreamError} `E_SHARD_PLAN` for a shared run that can no longer be committed. */
-export async function refuseOvertaken(
-  table: StoreTable,
-  base: TableVersion | undefined,
-  { run, bases }: TablePart,
-  at: string,
-): Promise<void> {
+export async function refuseOvertaken(table: StoreTable, base: TableVersion | undefined, part: TablePart, at: string): Promise<void> {
+  const { run, bases } = part;
   const isBegun = (await table.objects.find(intentKey(run))) !== undefined;
   const isDone = base !== undefined && (await table.needs(run, base));
   if (isBegun && !isDone && (base?.sequence ?? -1) === bases.get(at)) return;
@@ -33,12 +29,7 @@ export async function refuseOvertaken(
 }
 
 /** Removes what killed runs left. The caller holds the lock, so no other run is under way. */
-export async function removeDead(
-  table: StoreTable,
-  base: TableVersion | undefined,
-  before: Manifest | undefined,
-  shared?: string,
-): Promise<void> {
+export async function removeDead(table: StoreTable, base?: TableVersion, before?: Manifest, shared?: string): Promise<void> {
   for (const { run } of await intentsIn(table.objects)) {
     if (run === shared) continue;
     const isNeeded = run === before?.run_id || (base !== undefined && (await table.needs(run, base)));

@@ -37,7 +37,7 @@ export interface RunPart {
   /** Reads what this process is to read of the list. */
   pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page>;
   /** Returns the rows of the other side of a join. @param read$ Its rows as the service has them. @param used The fields that the step needs. */
-  side(side: Ledger['sides'][number], read$: Observable<Page>, used?: readonly string[]): Observable<Page>;
+  side(side: Ledger['sides'][number], read$: Observable<Page>, used: readonly string[]): Observable<Page>;
   /** Adds what the other processes counted. */
   gather?(part: GatheredPart): Promise<void>;
   /** Called when everything is published. */

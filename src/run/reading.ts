@@ -4,7 +4,7 @@ import { GateError, newConsistency, SourceError } from '../core/index.js';
 import type { Column, LeadstreamError, OnDuplicateKey, Row, Warning } from '../core/index.js';
 import { ChainRead, countOf, deliver, emptyTally } from '../flow/index.js';
 import type { ChainStep, Fault, Page, Tally } from '../flow/index.js';
-import { deduping } from '../steps/index.js';
+import { deduping, type StepRuntime } from '../steps/index.js';
 import { createClient, defaultFetchingThreads, isSequential, noSpools, readPages } from '../source/index.js';
 import type { CollectionReader, ListRange, ServiceClient, Spools } from '../source/index.js';
 import { accountsOf, connectionTo, type PlannedStep } from '../plan/index.js';
@@ -195,7 +195,7 @@ export class PipelineRead {
       hmacKey,
       scratch: this.run.state.folder('scratch'),
       lookup: (collection, reveal) => this.#lookup(step.at, collection, reveal),
-      read: (...side) => this.#readSide(step.at, ...side),
+      read: this.#sideOf(step.at),
     });
   }
 
@@ -211,30 +211,27 @@ export class PipelineRead {
     return { find: (id: string) => reader.find(id), concurrency: client.concurrency, counts };
   }
 
-  #readSide(
-    at: string,
-    collection: Collection,
-    reveal: readonly string[],
-    onDuplicateKey?: OnDuplicateKey,
-    used?: readonly string[],
-  ): Observable<Page> {
-    const consistency = newConsistency(this.#mode, onDuplicateKey);
-    const side = this.#clientOf(collection).reader(collection, reveal);
-    const count = { at, collection: collection.name, consistency, findings: side.findings, rows: 0 };
-    this.ledger.sides.push(count);
-    const onPage = (page: Page) => void (count.rows += countOf(page));
-    const onEnd = (hasMore: () => Observable<boolean>) => {
-      const added = `${at}: rows were added to ${collection.name} after it was read`;
-      const failure = isSequential(collection.served)
-        ? new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${added}, or its end was an outage`)
-        : new GateError('E_GATE_CONSISTENCY', added);
-      this.#sides.push(hasMore().pipe(map((more) => (more ? failure : undefined))));
+  /** Returns a function that reads the other side of a join. */
+  #sideOf(at: string): NonNullable<StepRuntime['read']> {
+    return (collection, reveal, onDuplicateKey, used = columnsOf(collection, reveal).map(({ name }) => name)) => {
+      const consistency = newConsistency(this.#mode, onDuplicateKey);
+      const side = this.#clientOf(collection).reader(collection, reveal);
+      const count = { at, collection: collection.name, consistency, findings: side.findings, rows: 0 };
+      this.ledger.sides.push(count);
+      const onPage = (page: Page) => void (count.rows += countOf(page));
+      const onEnd = (hasMore: () => Observable<boolean>) => {
+        const added = `${at}: rows were added to ${collection.name} after it was read`;
+        const failure = isSequential(collection.served)
+          ? new SourceError('E_SOURCE_UNAVAILABLE', 'transient', `${added}, or its end was an outage`)
+          : new GateError('E_GATE_CONSISTENCY', added);
+        this.#sides.push(hasMore().pipe(map((more) => (more ? failure : undefined))));
+      };
+      const read$ = defer(() => this.spools.spooled(side)).pipe(
+        switchMap((reader) => readPages(reader, { ...this.#options(collection.name), at, onPage, onEnd }, consistency)),
+        (pages$) => this.#unique(pages$, collection, onDuplicateKey),
+      );
+      return this.run.options.part?.side(count, read$, used) ?? read$;
     };
-    const read$ = defer(() => this.spools.spooled(side)).pipe(
-      switchMap((reader) => readPages(reader, { ...this.#options(collection.name), at, onPage, onEnd }, consistency)),
-      (pages$) => this.#unique(pages$, collection, onDuplicateKey),
-    );
-    return this.run.options.part?.side(count, read$, used) ?? read$;
   }
 
   get #mode() {

@@ -10,7 +10,8 @@ type RejectsOptions = Pick<RejectsPlan, 'path' | 'max' | 'rows'>;
 export class Rejects {
   readonly #reasons = new Map<string, number>();
   #noted: string[] = [];
-  #count = 0;
+  /** Rows that were rejected. */
+  count = 0;
   #closed = false;
   #isPublished = false;
 
@@ -48,10 +49,6 @@ export class Rejects {
     await this.flush();
   }
 
-  get count(): number {
-    return this.#count;
-  }
-
   async flush(): Promise<void> {
     const lines = this.#noted;
     this.#noted = [];
@@ -84,7 +81,7 @@ export class Rejects {
   }
 
   #counted(whence: string): void {
-    this.#count += 1;
+    this.count += 1;
     this.#reasons.set(whence, (this.#reasons.get(whence) ?? 0) + 1);
   }
 
@@ -92,7 +89,7 @@ export class Rejects {
   async close(): Promise<void> {
     const { path } = this.options;
     if (this.#isPublished) return;
-    if (this.#count === 0 || path === undefined) return this.file?.discard();
+    if (this.count === 0 || path === undefined) return this.file?.discard();
     this.#isPublished = true;
     try {
       await commitUnlogged({ outputs: [path], actions: await this.actions() });

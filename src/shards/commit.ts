@@ -25,13 +25,10 @@ import type { PartOptions, Work } from './work.js';
  */
 export async function openCommit(pipeline: Pipeline, place: string, options: PartOptions = {}): Promise<OpenedPart> {
   const { work, plan } = await openPlan(pipeline, place, options);
-  const results: ShardResult[] = [];
-  const missing: number[] = [];
-  for (const index of plan.ranges.keys()) {
-    const result = resultIn(await textAt(work.store, resultKey(index)));
-    if (result) results.push(result);
-    else missing.push(index);
-  }
+  const found: (ShardResult | undefined)[] = [];
+  for (const index of plan.ranges.keys()) found.push(resultIn(await textAt(work.store, resultKey(index))));
+  const results = found.filter((result) => result !== undefined);
+  const missing = found.flatMap((result, index) => (result ? [] : [index]));
   if (missing.length > 0) throw new LeadstreamError('E_SHARD_MISSING', `${work.store.root}: no result yet of shard ${missing.join(', ')}`);
   const part = new Commit(pipeline, plan, work, results);
   return { pipeline: sharing(pipeline, plan, 1), part, close: () => work.close() };
@@ -145,12 +142,9 @@ class Commit extends PlannedPart {
     };
     return readPages(reader, reading, ledger.consistency, judge).pipe(
       map((page) => {
-        const batch = batchOf(page);
-        const kept = areFresh(batch);
-        return withBatch(
-          page,
-          batch.filter((row) => kept[row] === true),
-        );
+        const kept = areFresh(batchOf(page));
+        const rows = batchOf(page).filter((row) => kept[row] === true);
+        return withBatch(page, rows);
       }),
     );
   }
@@ -160,10 +154,8 @@ class Commit extends PlannedPart {
     return task(async (ask) => {
       const { limit, first_page: page } = this.plan;
       if (consistency.outcome !== 'stable') throw moved(consistency.drift[0] ?? `it was ${consistency.outcome}`);
-      if (consistency.counted !== 'rows') {
-        const { name } = reader.collection;
-        throw new SourceError('E_SOURCE_ORDER', 'permanent', `${name}: its rows cannot be counted; use leadstream run`);
-      }
+      if (consistency.counted !== 'rows')
+        throw new SourceError('E_SOURCE_ORDER', 'permanent', `${reader.collection.name}: its rows cannot be counted; use leadstream run`);
       if (areRepeated(this.#files, [...this.#added])) throw moved('a row is in two of its parts');
       const { batch } = await ask(reader.request({ page, limit, purpose: 'probe' }));
       const before = this.digestsOf(batch).findIndex((digest) => digest === this.results[0]?.first);

@@ -20,12 +20,7 @@ export function digesting({ plan: { collection } }: Pipeline, { run }: ShardPlan
     });
 }
 
-/** Returns the digests in ascending order, as the bytes of a file. */
-export function bytesOf(digests: BigUint64Array): Uint8Array {
-  return new Uint8Array(digests.toSorted().buffer);
-}
-
-/** Sorted digests in a file of this machine. */
+/** Digests in ascending order in a file of this machine. */
 export class DigestFile {
   constructor(
     private readonly file: ScratchFile,

@@ -7,8 +7,7 @@ import { getIn } from '../options/index.js';
 import { type Pipeline, whyNotSharded } from '../plan/index.js';
 import { type GatheredPart, type Ledger, type RunOptions, type RunPart, runPipeline } from '../run/index.js';
 import { type CollectionReader, extentOf, type ReadingOptions, refuseRead } from '../source/index.js';
-import { isRemote, jsonIn, writeOnce } from '../store/index.js';
-import type { RecordBatch } from '../vector/index.js';
+import { isRemote, jsonIn, randomId, writeOnce } from '../store/index.js';
 import { identityOf, planKey, reportKey, type ShardPlan } from './document.js';
 import { Work } from './work.js';
 
@@ -53,7 +52,6 @@ class Planning implements RunPart {
   #list: Pick<ShardPlan, 'first_page' | 'limit' | 'rows' | 'ranges'> | undefined;
   /** By step. */
   readonly #sides = new Map<string, ShardPlan['sides'][number]>();
-  #stored = 0;
 
   constructor(
     private readonly pipeline: Pipeline,
@@ -76,12 +74,10 @@ class Planning implements RunPart {
   }
 
   /** Stores the fields that a step uses of the other side of a join, a page in a line; the step itself gets no rows. */
-  side(side: Ledger['sides'][number], read$: Observable<Page>, used?: readonly string[]): Observable<never> {
+  side(side: Ledger['sides'][number], read$: Observable<Page>, used: readonly string[]): Observable<never> {
     return task(async (ask) => {
-      this.#stored += 1;
-      const stored = await this.work.add(`sides/${this.#stored}.ndjson`, (file) => {
-        const storedOf = (batch: RecordBatch) => (used ? batch.select(used) : batch);
-        const write = (page: Page) => file.append(`${tagged(storedOf(batchOf(page)).rows())}\n`);
+      const stored = await this.work.add(`sides/${randomId()}.ndjson`, (file) => {
+        const write = (page: Page) => file.append(`${tagged(batchOf(page).select(used).rows())}\n`);
         return ask(read$.pipe(deliver(write), endWith(0), last()));
       });
       const { at, rows, consistency } = side;

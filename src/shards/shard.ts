@@ -9,7 +9,6 @@ import { countsOf, type GatheredPart, type Ledger } from '../run/index.js';
 import { type CollectionReader, type ReadingOptions, readPages } from '../source/index.js';
 import { writeOnce } from '../store/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
-import { bytesOf } from './digests.js';
 import { attemptIn, planKey, resultKey, type ShardPlan, type ShardResult } from './document.js';
 import { moved, type OpenedPart, openPlan, PlannedPart, sharing } from './parts.js';
 import type { PartOptions, Work } from './work.js';
@@ -29,12 +28,7 @@ export interface Borders {
  * @returns `undefined` if an attempt at it has succeeded, or there is nothing to do since the list is short.
  * @throws {LeadstreamError} `E_SHARD_PLAN` if the plan has no such shard, or is not for this pipeline.
  */
-export async function openShard(
-  pipeline: Pipeline,
-  place: string,
-  index: number,
-  options: PartOptions = {},
-): Promise<OpenedPart | undefined> {
+export async function openShard(pipeline: Pipeline, place: string, index: number, options: PartOptions): Promise<OpenedPart | undefined> {
   const { work, plan } = await openPlan(pipeline, place, options);
   if (index >= plan.shards)
     throw new LeadstreamError('E_SHARD_PLAN', `${work.store.root} has shards 0 to ${plan.shards - 1}, and no ${index}`);
@@ -51,9 +45,9 @@ class Shard extends PlannedPart {
   /** Of the rows of its range, except those of the head that the commit takes. */
   readonly #digests: BigUint64Array;
   #rows = 0;
-  /** Pages that were read, by number: where they are in the list. */
-  readonly #zones = new Map<number, keyof Borders | 'body'>();
-  #isMoved = false;
+  /** Pages on a border, by number. */
+  readonly #zones = new Map<number, keyof Borders>();
+  #read = 0;
 
   constructor(
     pipeline: Pipeline,
@@ -79,11 +73,12 @@ class Shard extends PlannedPart {
       ...options,
       ...{ lookAgain: false, range: { from: Math.max(0, from - limit), to: to + limit, checked: true } },
       onRead: ({ number, position, digests }) => {
-        this.#zones.set(number, position < from ? 'before' : position >= to ? 'after' : position === from && from > 0 ? 'head' : 'body');
-        this.#isMoved ||= digests.length !== limit;
+        const zone = position < from ? 'before' : position >= to ? 'after' : position === from && from > 0 ? 'head' : undefined;
+        if (zone) this.#zones.set(number, zone);
+        this.#read += digests.length;
       },
       onPage: (page) => {
-        if (this.#zones.get(page.number) !== 'body') return;
+        if (this.#zones.has(page.number)) return;
         this.#add(batchOf(page));
         options.onPage?.(page);
       },
@@ -104,7 +99,7 @@ class Shard extends PlannedPart {
     return readPages(reader, reading, ledger.consistency, () => this.#judge(ledger)).pipe(
       filter((page) => {
         const zone = this.#zones.get(page.number);
-        if (zone === undefined || zone === 'body') return true;
+        if (!zone) return true;
         this.#borders[zone].push(...batchOf(page).rows());
         page.lease.release();
         return false;
@@ -116,7 +111,7 @@ class Shard extends PlannedPart {
     const { limit } = this.plan;
     const { from, to } = this.range;
     const pages = (to - Math.max(0, from - limit)) / limit + 1;
-    if (outcome === 'stable' && duplicates === 0 && !this.#isMoved && this.#zones.size === pages) return EMPTY;
+    if (outcome === 'stable' && duplicates === 0 && this.#read === pages * limit) return EMPTY;
     throw moved(drift[0] ?? `its pages do not have ${limit} rows each`, `shard ${this.index}: `);
   }
 
@@ -134,12 +129,13 @@ class Shard extends PlannedPart {
     const { source } = ledger;
     await rejects.close();
     const digests = this.#digests.subarray(0, this.#rows);
+    const sorted = new Uint8Array(digests.toSorted().buffer);
     const result: ShardResult = {
       ...{ version: 1, attempt, pages: source.pages, rows: source.rows, files: table.files },
       counts: countsOf(gathered).map((counts) => ({ ...counts })),
       findings: { ...source.findings.counts, present: [...source.findings.present] },
       first: digests[0],
-      keys: await work.add(`${this.#name}.keys.bin`, (file) => file.append(bytesOf(digests))),
+      keys: await work.add(`${this.#name}.keys.bin`, (file) => file.append(sorted)),
       borders: await work.add(`${this.#name}.borders.json`, (file) => file.append(tagged(this.#borders))),
       rejects: rejects.count,
     };

@@ -39,7 +39,7 @@ export interface StepRuntime extends StepContext {
   readonly hmacKey?: string | undefined;
   /** Private folder for data beyond memory, created when needed. */
   readonly scratch?: string | undefined;
-  /** Reads another collection's pages, with its requested secret columns. @param used The fields that the step needs. Default: all. */
+  /** Reads another collection's pages, with its requested secret columns. @param used The fields that the step needs. Default: all that are declared. */
   read?(collection: Collection, reveal: readonly string[], onDuplicateKey?: OnDuplicateKey, used?: readonly string[]): Observable<Page>;
   lookup?(collection: Collection, reveal: readonly string[]): Lookup;
 }

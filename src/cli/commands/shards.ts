@@ -34,13 +34,10 @@ const plan = command(
     const { rows, limit, ranges, folder } = planned;
     const requests = Math.ceil(rows / limit);
     const { ratePerSecond: rate = Infinity } = pipeline.connection;
-    const least = Number.isFinite(rate)
-      ? `; ${amount(rate)} requests per second take ${amountOf(Math.ceil(requests / rate), 'second')} on any number of machines`
-      : '';
-    console.log(
-      'info',
-      `${amountOf(rows, 'row')}, ${amount(limit)} a page: ${amountOf(ranges.length, 'shard')}, about ${amountOf(requests, 'request')}${least}`,
-    );
+    const facts = [`${amountOf(rows, 'row')}, ${amount(limit)} a page`, amountOf(ranges.length, 'shard'), amountOf(requests, 'request')];
+    const seconds = amountOf(Math.ceil(requests / rate), 'second');
+    if (Number.isFinite(rate)) facts.push(`${amount(rate)} requests per second take ${seconds} on any number of machines`);
+    console.log('info', facts.join('; '));
     await printTo(stdout, `${folder}\n`);
     return 0;
   },
