@@ -189,7 +189,7 @@ class BegunRun {
     const isBare = landing.kind === 'plain' && (part?.role ?? 'commit') === 'commit' && fresh.length + again.length + old.length === 0;
     // A file without rows has the columns of the folders, too.
     const added = [...(isBare ? await files.finish(partitioning.columns) : fresh), ...again];
-    if (mode === 'replace_partitions') await landing.checkRetained(old);
+    await landing.checkRetained([...(mode === 'replace_partitions' ? old : []), ...ofShards]);
     const rows = sumOf(fresh, 'rows');
     const total = sumOf([...added, ...old], 'rows');
     const removed = options.on_missing === 'mark' ? { deleted: 0, marked: gone } : { deleted: gone };

@@ -198,7 +198,7 @@ export class StoreRun {
    *
    * @throws {GateError} `E_GATE_VERIFY`.
    */
-  async checkRetained(files: readonly ManifestFile[]): Promise<void> {
+  async checkRetained(files: readonly Pick<ManifestFile, 'name' | 'bytes'>[]): Promise<void> {
     if (files.length === 0) return;
     const { linked, objects } = this.table;
     const sizes = linked ? undefined : await this.table.sizes(files);

@@ -1,14 +1,14 @@
-import { concat, ignoreElements, map, type Observable, switchMap } from 'rxjs';
+import { concat, EMPTY, map, type Observable, switchMap } from 'rxjs';
 import { readFile } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
-import { itemAt, LeadstreamError, type Row, SourceError } from '../core/index.js';
+import { type Consistency, itemAt, LeadstreamError, newConsistency, type Row, SourceError } from '../core/index.js';
 import { batchOf, type Page, pageOf, task, withBatch } from '../flow/index.js';
 import { untagged } from '../json/index.js';
 import { keysBelow, linkedTable, storeTable, tableKinds, textAt } from '../lake/index.js';
 import { getIn } from '../options/index.js';
 import type { Pipeline } from '../plan/index.js';
 import { countsOf, type GatheredPart, type Ledger, type RunReport } from '../run/index.js';
-import { type CollectionReader, type ReadingOptions, readPages } from '../source/index.js';
+import { type CollectionReader, type ReadingOptions } from '../source/index.js';
 import { dayTemplate, isRemote } from '../store/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 import { areRepeated, type DigestFile } from './digests.js';
@@ -79,7 +79,7 @@ class Commit extends PlannedPart {
       for (const { keys } of results) this.#files.push(await work.digestsOf(keys));
     });
     const borders = results.slice(1).map((_, index) => this.#border(index, options));
-    return opened$.pipe(switchMap(() => concat(...borders, this.#tail(reader, options, ledger))));
+    return opened$.pipe(switchMap(() => concat(...borders, this.#tail(reader, options, ledger), this.#front(reader, options, ledger))));
   }
 
   /** Emits the rows around the first page of a shard, and its own, that neither it nor the shard before it has written. */
@@ -89,9 +89,11 @@ class Commit extends PlannedPart {
       const files = this.#files.slice(before, before + 2);
       const batch = batchFromRows([...after, ...right.before, ...right.head]);
       const digests = this.digestsOf(batch);
-      // No shard has a row twice.
-      const isShared = new Set(digests).size < digests.length || digests.some((digest) => files.some((file) => file.has(digest)));
-      if (!isShared) throw moved(`shards ${before} and ${before + 1} have no row in common`);
+      const [ofLeft, ofRight] = [digests.slice(0, after.length), digests.slice(after.length)];
+      // A file has rejected rows of the head, too.
+      const isShared = ofLeft.some((digest) => ofRight.includes(digest) || files[1]?.has(digest));
+      if (!isShared && !ofRight.some((digest) => files[0]?.has(digest)))
+        throw moved(`shards ${before} and ${before + 1} have no row in common`);
       const fresh = batch.filter((row) => this.#isNew(digests[row] ?? 0n, files));
       const page = pageOf(before + 1, fresh, { release: () => {} });
       options.onPage?.(page);
@@ -112,23 +114,45 @@ class Commit extends PlannedPart {
     return true;
   }
 
-  /** Reads the list from the last page of the last shard to its end, and judges what was read. */
-  #tail(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page> {
-    const last = this.#files.slice(-1);
-    const from = (this.plan.ranges.at(-1)?.to ?? 0) - this.plan.limit;
+  /** Reads the list from the last page of the last shard to its end. */
+  #tail(reader: CollectionReader<Row>, options: ReadingOptions, { consistency }: Ledger): Observable<Page> {
+    const { ranges, limit, anchor } = this.plan;
+    consistency.mode = 'repair';
+    const reading: ReadingOptions = {
+      ...options,
+      range: { from: (ranges.at(-1)?.to ?? 0) - limit },
+      onRead: ({ position, digests }) => void (this.#end = Math.max(this.#end, position + digests.length)),
+    };
+    return this.#extreme(reader, reading, consistency, this.#files.slice(-1), (seen) => {
+      if (!seen.has(BigInt(anchor))) throw moved('rows were deleted');
+      return EMPTY;
+    });
+  }
+
+  /** Reads the first page again, to which rows may have moved, and judges what was read. */
+  #front(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page> {
+    const reading: ReadingOptions = { ...options, range: { from: 0, to: this.plan.limit } };
+    return this.#extreme(reader, reading, newConsistency(), this.#files.slice(0, 1), () => this.#judge(reader, ledger));
+  }
+
+  /** Reads one end of the list, and emits the rows that the shard there does not have. @param judge Gets the rows that were read. */
+  #extreme(
+    reader: CollectionReader<Row>,
+    options: ReadingOptions,
+    consistency: Consistency,
+    files: readonly DigestFile[],
+    judge: (seen: ReadonlySet<bigint>) => Observable<never>,
+  ): Observable<Page> {
+    const seen = new Set<bigint>();
     const fresh = new Set<bigint>();
-    let isShared = false;
     const areFresh = (batch: RecordBatch) => this.digestsOf(batch).map((digest) => fresh.has(digest));
-    ledger.consistency.mode = 'repair';
     const { onFault } = options;
     const reading: ReadingOptions = {
       ...options,
-      range: { from },
-      onRead: ({ position, digests }) => void (this.#end = Math.max(this.#end, position + digests.length)),
       onPage: (page) => {
         const kept = this.digestsOf(batchOf(page)).flatMap((digest, row) => {
-          isShared ||= last.some((file) => file.has(digest));
-          if (!this.#isNew(digest, last)) return [];
+          seen.add(digest);
+          if (!this.#isNew(digest, files)) return [];
           fresh.add(digest);
           return [row];
         });
@@ -136,11 +160,11 @@ class Commit extends PlannedPart {
       },
       onFault: onFault && ((row, fault) => areFresh(batchFromRows([row])).includes(true) && onFault(row, fault)),
     };
-    const judge = () => {
-      if (!isShared) throw moved('its end and the last shard have no row in common');
-      return this.#judge(reader, ledger);
+    const conclude = () => {
+      if ([...seen].some((digest) => files[0]?.has(digest))) return judge(seen);
+      throw moved('one of its ends has no row of the shard there');
     };
-    return readPages(reader, reading, ledger.consistency, judge).pipe(
+    return this.read(reader, reading, consistency, conclude).pipe(
       map((page) => {
         const kept = areFresh(batchOf(page));
         const rows = batchOf(page).filter((row) => kept[row] === true);
@@ -149,21 +173,15 @@ class Commit extends PlannedPart {
     );
   }
 
-  /** Compares what was read with the list: each row once, and as many as it has from the first one on. */
-  #judge(reader: CollectionReader<Row>, { consistency }: Ledger): Observable<never> {
-    return task(async (ask) => {
-      const { limit, first_page: page } = this.plan;
-      if (consistency.outcome !== 'stable') throw moved(consistency.drift[0] ?? `it was ${consistency.outcome}`);
-      if (consistency.counted !== 'rows')
-        throw new SourceError('E_SOURCE_ORDER', 'permanent', `${reader.collection.name}: its rows cannot be counted; use leadstream run`);
-      if (areRepeated(this.#files, [...this.#added])) throw moved('a row is in two of its parts');
-      const { batch } = await ask(reader.request({ page, limit, purpose: 'probe' }));
-      const before = this.digestsOf(batch).findIndex((digest) => digest === this.results[0]?.first);
-      if (before < 0) throw moved('its first page has other rows');
-      const rows = this.results.reduce((sum, result) => sum + result.rows, this.#added.size);
-      if (rows + before !== this.#end)
-        throw moved(`it has ${this.#end} rows by now, of which ${rows} were read and ${before} came before them`);
-    }).pipe(ignoreElements());
+  /** Compares what was read with the list: each row once, and as many as it has. */
+  #judge({ collection }: CollectionReader<Row>, { consistency }: Ledger): Observable<never> {
+    if (consistency.outcome !== 'stable') throw moved(consistency.drift[0] ?? `it was ${consistency.outcome}`);
+    if (consistency.counted !== 'rows')
+      throw new SourceError('E_SOURCE_ORDER', 'permanent', `${collection.name}: its rows cannot be counted; use leadstream run`);
+    if (areRepeated(this.#files, [...this.#added])) throw moved('a row is in two of its parts');
+    const rows = this.results.reduce((sum, result) => sum + result.rows, this.#added.size);
+    if (rows === this.#end) return EMPTY;
+    throw moved(`it has ${this.#end} rows by now, but ${rows} were read`);
   }
 
   /** Stores the report, and removes what a commit does not need any more. */

@@ -8,7 +8,7 @@ import type { RecordBatch } from '../vector/index.js';
 import type { ShardPlan } from './document.js';
 
 /** Returns a function that digests the keys of rows in 64 bits, keyed by the run that several processes share. */
-export function digesting({ plan: { collection } }: Pipeline, { run }: ShardPlan): (batch: RecordBatch) => readonly bigint[] {
+export function digesting({ plan: { collection } }: Pipeline, { run }: Pick<ShardPlan, 'run'>): (batch: RecordBatch) => readonly bigint[] {
   const hash = createHash('sha256').update(run).digest();
   const seed = Uint32Array.from([0, 4, 8, 12], (at) => hash.readUInt32LE(at));
   const words = new Uint32Array(2);

@@ -32,6 +32,8 @@ export const planShape = schema((z) =>
     bases: z.record(z.string(), z.number()),
     /** Number of the first page, rows of a page, and of the list. */
     ...{ first_page: count(), limit: count(), rows: count() },
+    /** Digest of the key of the first row of the page before the tail, in decimal digits: none was deleted if it is not before its place. */
+    anchor: z.string(),
     /** Positions of rows; the tail follows the last one. */
     ranges: z.array(z.object({ from: count(), to: count() })).min(1),
     /** How many shards were wanted; those beyond the ranges have nothing to do. */
@@ -58,8 +60,6 @@ const resultShape = schema((z) =>
     /** By sink. */
     files: z.custom<ReadonlyMap<string, readonly AddedFile[]>>((value) => value instanceof Map),
     findings: z.object({ unknown: counts(), missing: counts(), notText: counts(), present: z.array(z.string()) }),
-    /** Digest of the key of the first row. */
-    first: z.bigint().optional(),
     ...{ keys: stored(), borders: stored(), rejects: count() },
   }),
 );
@@ -71,7 +71,15 @@ export type ShardResult = z.output<ReturnType<typeof resultShape>>;
 export function identityOf(pipeline: Pipeline): Readonly<Record<string, string>> {
   const { name, fingerprint, hmacKey = '' } = pipeline;
   const maskKey = sha256Text(hmacKey).slice(0, 4);
-  return { version, pipeline: name, 'pipeline file': fingerprint, account: accountsOf(pipeline), LEADSTREAM_HMAC_KEY: maskKey };
+  const outputs = pipeline.plan.sinks.map(({ output, config }) => output ?? getIn(config, ['catalog']));
+  return {
+    version,
+    pipeline: name,
+    'pipeline file': fingerprint,
+    'list of outputs': sha256Text(JSON.stringify(outputs)),
+    account: accountsOf(pipeline),
+    LEADSTREAM_HMAC_KEY: maskKey,
+  };
 }
 
 export function resultIn(text: string): ShardResult | undefined {

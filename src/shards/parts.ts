@@ -1,13 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { defer, map, type Observable, switchMap } from 'rxjs';
+import { catchError, defer, map, type Observable, switchMap } from 'rxjs';
 import { LeadstreamError, type Row } from '../core/index.js';
 import { type Page, pageOf } from '../flow/index.js';
 import { untagged } from '../json/index.js';
 import { textAt } from '../lake/index.js';
+import { getIn } from '../options/index.js';
 import type { Pipeline } from '../plan/index.js';
 import type { Ledger, RunPart } from '../run/index.js';
-import type { CollectionReader, ReadingOptions } from '../source/index.js';
+import { type CollectionReader, type ReadingOptions, readPages } from '../source/index.js';
 import { jsonIn } from '../store/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 import { digesting } from './digests.js';
@@ -56,6 +57,14 @@ export abstract class PlannedPart implements RunPart {
   }
 
   abstract pages(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page>;
+
+  protected read(...given: Parameters<typeof readPages<Row>>): Observable<Page> {
+    return readPages(...given).pipe(
+      catchError((failure: unknown) => {
+        throw getIn(failure, ['code']) === 'E_SOURCE_RANGE' ? moved('it is shorter than its plan says') : failure;
+      }),
+    );
+  }
 
   side(count: Ledger['sides'][number]): Observable<Page> {
     const planned = this.plan.sides.find(({ at }) => at === count.at);

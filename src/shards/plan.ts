@@ -8,6 +8,7 @@ import { type Pipeline, whyNotSharded } from '../plan/index.js';
 import { type GatheredPart, type Ledger, type RunOptions, type RunPart, runPipeline } from '../run/index.js';
 import { type CollectionReader, extentOf, type ReadingOptions, refuseRead } from '../source/index.js';
 import { isRemote, jsonIn, randomId, writeOnce } from '../store/index.js';
+import { digesting } from './digests.js';
 import { identityOf, planKey, reportKey, type ShardPlan } from './document.js';
 import { Work } from './work.js';
 
@@ -36,6 +37,10 @@ export async function planShards(pipeline: Pipeline, { shards, parallel = shards
     await runPipeline(pipeline, { ...options, part: planning });
     if (!planning.plan) throw new Error('a run that ends has delivered its plan');
     return { ...planning.plan, folder: work.store.root };
+  } catch (failure) {
+    const left = keysBelow(work.store, ['']);
+    await left.then((keys) => work.store.remove(keys)).catch(() => {});
+    throw failure;
   } finally {
     await work.close();
   }
@@ -49,7 +54,7 @@ class Planning implements RunPart {
   readonly table: RunPart['table'];
   readonly startedAt: string;
   plan: ShardPlan | undefined;
-  #list: Pick<ShardPlan, 'first_page' | 'limit' | 'rows' | 'ranges'> | undefined;
+  #list: Pick<ShardPlan, 'first_page' | 'limit' | 'rows' | 'ranges' | 'anchor'> | undefined;
   /** By step. */
   readonly #sides = new Map<string, ShardPlan['sides'][number]>();
 
@@ -69,7 +74,11 @@ class Planning implements RunPart {
       const { firstPage, limit, rows } = await ask(extentOf(reader, options));
       if (rows === undefined) return refuse(`the rows of ${name} cannot be counted`);
       refuse(rows < 3 * limit ? `${name} has fewer than three pages` : undefined);
-      this.#list = { first_page: firstPage, limit, rows, ranges: rangesOf(rows, limit, this.begun.shards) };
+      const ranges = rangesOf(rows, limit, this.begun.shards);
+      const page = firstPage + (ranges.at(-1)?.to ?? 0) / limit - 1;
+      const { batch } = await ask(reader.request({ page, limit, purpose: 'probe' }));
+      const [anchor] = digesting(this.pipeline, this.begun)(batch);
+      this.#list = { first_page: firstPage, limit, rows, ranges, anchor: String(anchor) };
     }).pipe(ignoreElements());
   }
 
@@ -103,8 +112,8 @@ class Planning implements RunPart {
   }
 
   /** Removes the folders of this pipeline's plans that were committed or overtaken. */
-  async #removeDead({ bases }: ShardPlan): Promise<void> {
-    const { name, plan } = this.pipeline;
+  async #removeDead({ bases, of }: ShardPlan): Promise<void> {
+    const { plan } = this.pipeline;
     const { store, stores } = this.work;
     const work = stores.at(store.root.slice(0, -this.begun.run.length - 1));
     const keys = await keysBelow(work, ['']);
@@ -114,7 +123,11 @@ class Planning implements RunPart {
       const prefix = key.slice(0, -planKey.length);
       const other = jsonIn(await textAt(work, key));
       const isOvertaken = Object.entries(bases).some(([at, base]) => getIn(other, ['bases', at]) !== base);
-      if (getIn(other, ['pipeline']) !== name || !(isLinked || isOvertaken || keys.includes(prefix + reportKey))) continue;
+      if (
+        getIn(other, ['of', 'list of outputs']) !== of['list of outputs'] ||
+        !(isLinked || isOvertaken || keys.includes(prefix + reportKey))
+      )
+        continue;
       await work.remove(keys.filter((each) => each.startsWith(prefix)));
     }
   }

@@ -6,7 +6,7 @@ import { tagged } from '../json/index.js';
 import { textAt } from '../lake/index.js';
 import type { Pipeline } from '../plan/index.js';
 import { countsOf, type GatheredPart, type Ledger } from '../run/index.js';
-import { type CollectionReader, type ReadingOptions, readPages } from '../source/index.js';
+import { type CollectionReader, type ReadingOptions } from '../source/index.js';
 import { writeOnce } from '../store/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 import { attemptIn, planKey, resultKey, type ShardPlan, type ShardResult } from './document.js';
@@ -96,7 +96,7 @@ class Shard extends PlannedPart {
           return isKept;
         }),
     };
-    return readPages(reader, reading, ledger.consistency, () => this.#judge(ledger)).pipe(
+    return this.read(reader, reading, ledger.consistency, () => this.#judge(ledger)).pipe(
       filter((page) => {
         const zone = this.#zones.get(page.number);
         if (!zone) return true;
@@ -134,14 +134,15 @@ class Shard extends PlannedPart {
       ...{ version: 1, attempt, pages: source.pages, rows: source.rows, files: table.files },
       counts: countsOf(gathered).map((counts) => ({ ...counts })),
       findings: { ...source.findings.counts, present: [...source.findings.present] },
-      first: digests[0],
       keys: await work.add(`${this.#name}.keys.bin`, (file) => file.append(sorted)),
       borders: await work.add(`${this.#name}.borders.json`, (file) => file.append(tagged(this.#borders))),
       rejects: rejects.count,
     };
-    // Whoever removed the plan, or committed it, also removed what is here.
-    if ((await store.find(planKey)) === undefined)
+    const removed = () => store.remove(['.keys.bin', '.borders.json', '.rejects.ndjson'].map((ending) => this.#name + ending));
+    if ((await store.find(planKey)) === undefined) {
+      await removed();
       throw new LeadstreamError('E_SHARD_PLAN', `${store.root} was removed while shard ${this.index} ran`);
+    }
     table.isKept = true;
     const version = await writeOnce(store, resultKey(this.index), tagged(result)).catch((failure: unknown) => {
       // Its files stay, since the result may be there, or come late.
@@ -149,6 +150,6 @@ class Shard extends PlannedPart {
     });
     if (version !== undefined) return;
     table.isKept = false;
-    await store.remove(['.keys.bin', '.borders.json', '.rejects.ndjson'].map((ending) => this.#name + ending));
+    await removed();
   }
 }

@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tableFiles, verifyTable } from '../../../src/lake/index.js';
 import { runPipeline, type RunReport } from '../../../src/run/index.js';
 import { committed, openCommit, openShard, planShards, type OpenedPart } from '../../../src/shards/index.js';
 import { changing, type Lists } from '../../support/changing.js';
 import { duckdb } from '../../support/duckdb.js';
+import type { Misbehaviour } from '../../support/misbehaviour.js';
 import { lead, leads, type LoggedService, pipelineFor, service } from '../../support/services.js';
 import { filesBelow, temporaryFolder } from '../../support/temporary.js';
 
@@ -26,15 +27,15 @@ class Machines {
   place = '';
   #states = 0;
 
-  private constructor(
+  constructor(
     readonly from: LoggedService,
     readonly lists: Lists,
     readonly folder: string,
     readonly body: string,
   ) {}
 
-  static async of(lists: Lists, body: string): Promise<Machines> {
-    return new Machines(await service(changing(lists)), lists, await temporaryFolder(), body);
+  static async of(lists: Lists, body: string, options: Partial<Misbehaviour> = {}): Promise<Machines> {
+    return new Machines(await service(changing(lists), options), lists, await temporaryFolder(), body);
   }
 
   pipeline(set: Readonly<Record<string, string>> = {}, env: Readonly<Record<string, string>> = {}) {
@@ -174,26 +175,41 @@ describe('a run of several processes', () => {
     expect(await machines.ids()).toEqual(idsOf(lists.leads ?? []));
   });
 
-  test('reads each row once if some are inserted before the first one between shards, and leaves those to the next run', async () => {
+  test('reads each row once if some are inserted before the first one, or move there, between shards', async () => {
     const list = leads(95);
     const lists: Lists = { leads: list };
     const machines = await Machines.of(lists, toTable('plain'));
     await machines.plan(3);
     for (const index of [0, 1, 2]) {
       await machines.shard(index);
-      lists.leads = [lead(2000 + index), ...(lists.leads ?? [])];
+      const [read, unread] = [lead(index), lead(80 + index)];
+      const others = (lists.leads ?? []).filter(({ lead_id: id }) => id !== read.lead_id && id !== unread.lead_id);
+      lists.leads = [lead(2000 + index), read, unread, ...others];
     }
     await machines.commit();
-    expect(await machines.ids()).toEqual(idsOf(list));
+    expect(await machines.ids()).toEqual(idsOf(lists.leads ?? []));
+  });
+
+  test('publishes nothing if a row is deleted while a shard reads, and another is read by nobody', async () => {
+    const list = leads(1003);
+    const lists: Lists = { leads: list };
+    const onRequest: Misbehaviour['onRequest'] = ({ page, limit }) => {
+      if (page === 24 && limit === 10) lists.leads = list.filter((_, index) => index !== 225);
+    };
+    const machines = await Machines.of(lists, toTable('plain'), { onRequest });
+    await machines.plan(2);
+    lists.leads = list;
+    await machines.shards(2);
+    await expect(machines.commit()).rejects.toEqual(moved);
   });
 
   const changes: Readonly<Record<string, (list: readonly ReturnType<typeof lead>[]) => readonly ReturnType<typeof lead>[]>> = {
     'a row that was read is deleted': (list) => list.filter((_, index) => index !== 3),
-    'a row is inserted before one that was read': (list) => [...list.slice(0, 5), lead(3000), ...list.slice(5)],
+    'a row is inserted before one that was read': (list) => [...list.slice(0, 15), lead(3000), ...list.slice(15)],
     'more than a page is inserted at its beginning': (list) => [...Array.from({ length: 25 }, (_, row) => lead(4000 + row)), ...list],
     'a row moves from what was not read to what was read': (list) => {
       const [row, ...others] = [list[80] ?? lead(0), ...list.filter((_, index) => index !== 80)];
-      return [...others.slice(0, 4), row, ...others.slice(4)];
+      return [...others.slice(0, 14), row, ...others.slice(14)];
     },
     'a row is replaced by one that was read': (list) => list.map((row, index) => (index === 70 ? (list[2] ?? row) : row)),
     'its order is reversed': (list) => list.toReversed(),
@@ -225,6 +241,29 @@ describe('a run of several processes', () => {
     await machines.shard(1);
     lists.leads = [...list.slice(0, 3), ...Array.from({ length: 20 }, (_, row) => lead(2000 + row)), ...list.slice(33), ...appended];
     await expect(machines.commit()).rejects.toThrow('shards 0 and 1 have no row in common');
+  });
+
+  test.each(kinds)('publishes nothing if a file of a shard is gone (%s)', async (kind) => {
+    const machines = await Machines.of({ leads: leads(95) }, toTable(kind));
+    const { run } = await machines.plan(2);
+    await machines.shards(2);
+    const [file = ''] = (await filesBelow(machines.folder)).filter(
+      (path) => path.includes(`data/${run}/`) && /\.parquet(\.stored)?$/.test(path),
+    );
+    await rm(join(machines.folder, file));
+    await expect(machines.commit()).rejects.toMatchObject({ code: 'E_GATE_VERIFY' });
+  });
+
+  test('leaves a plan of another table alone', async () => {
+    const machines = await Machines.of({ leads: leads(95) }, toTable('iceberg'));
+    await machines.plan(2);
+    await machines.shards(2);
+    await machines.commit();
+    const other = new Machines(machines.from, machines.lists, machines.folder, toTable('delta').replace('out/table', 'out/other'));
+    await other.plan(2);
+    await machines.plan(2);
+    await other.shards(2);
+    await other.commit();
   });
 
   test('waits for every shard', async () => {
