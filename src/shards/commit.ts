@@ -13,9 +13,8 @@ import { dayTemplate, isRemote } from '../store/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 import { areRepeated, type DigestFile } from './digests.js';
 import { reportKey, resultIn, resultKey, type ShardPlan, type ShardResult } from './document.js';
-import { moved, type OpenedPart, openPlan, PlannedPart, sharing } from './parts.js';
+import { moved, type OpenedPart, openPlan, PlannedPart, type PartOptions, sharing, type Work } from './parts.js';
 import type { Borders } from './shard.js';
-import type { PartOptions, Work } from './work.js';
 
 /**
  * Opens the commit of a plan, for `runPipeline`: it reads what lies between the shards and after them, and publishes all.
@@ -60,6 +59,8 @@ class Commit extends PlannedPart {
   readonly #added = new Set<bigint>();
   /** Position after the last row of the list. */
   #end = 0;
+  /** Whether the end of the list has rows of the last shard. */
+  #isAdjacent = false;
 
   constructor(
     pipeline: Pipeline,
@@ -117,7 +118,6 @@ class Commit extends PlannedPart {
     const last = this.#files.slice(-1);
     const from = (this.plan.ranges.at(-1)?.to ?? 0) - this.plan.limit;
     const fresh = new Set<bigint>();
-    let isShared = false;
     const areFresh = (batch: RecordBatch) => this.digestsOf(batch).map((digest) => fresh.has(digest));
     ledger.consistency.mode = 'repair';
     const { onFault } = options;
@@ -127,7 +127,7 @@ class Commit extends PlannedPart {
       onRead: ({ position, digests }) => void (this.#end = Math.max(this.#end, position + digests.length)),
       onPage: (page) => {
         const kept = this.digestsOf(batchOf(page)).flatMap((digest, row) => {
-          isShared ||= last.some((file) => file.has(digest));
+          this.#isAdjacent ||= last.some((file) => file.has(digest));
           if (!this.#isNew(digest, last)) return [];
           fresh.add(digest);
           return [row];
@@ -136,11 +136,7 @@ class Commit extends PlannedPart {
       },
       onFault: onFault && ((row, fault) => areFresh(batchFromRows([row])).includes(true) && onFault(row, fault)),
     };
-    const judge = () => {
-      if (!isShared) throw moved('its end and the last shard have no row in common');
-      return this.#judge(reader, ledger);
-    };
-    return readPages(reader, reading, ledger.consistency, judge).pipe(
+    return readPages(reader, reading, ledger.consistency, () => this.#judge(reader, ledger)).pipe(
       map((page) => {
         const kept = areFresh(batchOf(page));
         const rows = batchOf(page).filter((row) => kept[row] === true);
@@ -153,6 +149,7 @@ class Commit extends PlannedPart {
   #judge(reader: CollectionReader<Row>, { consistency }: Ledger): Observable<never> {
     return task(async (ask) => {
       const { limit, first_page: page } = this.plan;
+      if (!this.#isAdjacent) throw moved('its end and the last shard have no row in common');
       if (consistency.outcome !== 'stable') throw moved(consistency.drift[0] ?? `it was ${consistency.outcome}`);
       if (consistency.counted !== 'rows')
         throw new SourceError('E_SOURCE_ORDER', 'permanent', `${reader.collection.name}: its rows cannot be counted; use leadstream run`);
