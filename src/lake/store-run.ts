@@ -1,7 +1,8 @@
 import { dirname, join } from 'node:path';
-import { amount, amountOf, GateError, type OutputColumn, reasonOf, SinkError, type Warning } from '../core/index.js';
-import { attempt, closing, isLocked, isRemote, makeFolders, openRegular, PartialFile, removeFile } from '../store/index.js';
-import { removeFolders, ScratchFolder, sha256Of, syncFolder, type Action, type FileContent } from '../store/index.js';
+import { GateError, type OutputColumn, reasonOf, SinkError, type Warning } from '../core/index.js';
+import { attempt, isLocked, isRemote, makeFolders, PartialFile, removeFolders, ScratchFolder } from '../store/index.js';
+import { sha256Of, syncFolder, type Action, type FileContent } from '../store/index.js';
+import { localFault, readingObject, sizeFault } from './files.js';
 import type { AddedFile, FieldIds, FoundVersion, TableChange, TableFormat, TableVersion } from './format.js';
 import { dataFileNameOf, isRepeated, storedKeyOf, storedNameOf, withLive } from './manifest.js';
 import type { Manifest, ManifestFile, modes } from './manifest.js';
@@ -378,39 +379,4 @@ async function reserved({ objects }: StoreTable, run: string, permissions: numbe
   if ((await objects.find(manifestKey(run))) !== undefined)
     throw new SinkError('E_SINK_PATH', `cannot write ${objects.root}/${manifestKey(run)}: it belongs to an earlier run`);
   return makeFolders(dirname(join(objects.root, intentKey(run))), objects.root, permissions);
-}
-
-/** Works with an object, or with a copy of it where it is on another machine. */
-export async function readingObject<T>(
-  { linked, objects }: StoreTable,
-  key: string,
-  scratch: ScratchFolder | undefined,
-  work: (path: string) => Promise<T>,
-): Promise<T> {
-  if (linked) return work(await linked.pathOf(key));
-  const path = join(scratch?.path ?? '', 'copy.parquet');
-  await objects.download(key, path);
-  try {
-    return await work(path);
-  } finally {
-    await removeFile(path);
-  }
-}
-
-async function localFault(path: string, bytes: number): Promise<string | undefined> {
-  const look = async () =>
-    closing(await openRegular(path), async (file) => {
-      const { size } = await file.stat();
-      if (size !== bytes) return sizeFault(size, bytes);
-      const ends = Buffer.alloc(8);
-      await file.read(ends, 0, 4, 0);
-      await file.read(ends, 4, 4, Math.max(0, bytes - 4));
-      return ends.toString('latin1') === 'PAR1PAR1' ? undefined : 'is not a Parquet file';
-    });
-  return look().catch((thrown: unknown) => `cannot be read: ${String(thrown)}`);
-}
-
-function sizeFault(size: number | undefined, bytes: number): string | undefined {
-  if (size === undefined) return 'is missing';
-  return size === bytes ? undefined : `has ${amountOf(size, 'byte')}, but its manifest says ${amount(bytes)}`;
 }

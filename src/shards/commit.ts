@@ -13,9 +13,8 @@ import { dayTemplate, isRemote } from '../store/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
 import { areRepeated, type DigestFile } from './digests.js';
 import { reportKey, resultIn, resultKey, type ShardPlan, type ShardResult } from './document.js';
-import { moved, type OpenedPart, openPlan, PlannedPart, sharing } from './parts.js';
+import { moved, type OpenedPart, openPlan, PlannedPart, type PartOptions, sharing, type Work } from './parts.js';
 import type { Borders } from './shard.js';
-import type { PartOptions, Work } from './work.js';
 
 /**
  * Opens the commit of a plan, for `runPipeline`: it reads what lies between the shards and after them, and publishes all.

@@ -4,7 +4,7 @@ import { untagged } from '../json/index.js';
 import type { AddedFile } from '../lake/index.js';
 import { getIn } from '../options/index.js';
 import { accountsOf, type Pipeline } from '../plan/index.js';
-import { jsonIn, sha256Text } from '../store/index.js';
+import { sha256Text } from '../store/index.js';
 
 export const planKey = 'plan.json';
 export const reportKey = 'report.json';
@@ -51,7 +51,6 @@ export type ShardPlan = z.output<ReturnType<typeof planShape>>;
 
 const resultShape = schema((z) =>
   z.object({
-    version: z.literal(1),
     attempt: z.number(),
     pages: count(),
     rows: count(),
@@ -82,11 +81,7 @@ export function identityOf(pipeline: Pipeline): Readonly<Record<string, string>>
   };
 }
 
+/** Returns a result, unless there is none, or only what is left of it after the commit. */
 export function resultIn(text: string): ShardResult | undefined {
   return text === '' ? undefined : resultShape().safeParse(untagged(text)).data;
-}
-
-/** Returns the attempt that a result names; also once the run is committed, when nothing else of it is left. */
-export function attemptIn(text: string): unknown {
-  return getIn(jsonIn(text), ['attempt']);
 }

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { catchError, defer, map, type Observable, switchMap } from 'rxjs';
 import { LeadstreamError, type Row } from '../core/index.js';
@@ -7,13 +8,71 @@ import { untagged } from '../json/index.js';
 import { textAt } from '../lake/index.js';
 import { getIn } from '../options/index.js';
 import type { Pipeline } from '../plan/index.js';
-import type { Ledger, RunPart } from '../run/index.js';
+import { type Ledger, type RunOptions, type RunPart, StateFolder } from '../run/index.js';
 import { type CollectionReader, type ReadingOptions, readPages } from '../source/index.js';
-import { jsonIn } from '../store/index.js';
+import { fixedPlace, jsonIn, type ObjectStore, PartialFile, ScratchFile, ScratchFolder, sha256File, Stores } from '../store/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
-import { digesting } from './digests.js';
-import { identityOf, planKey, planShape, type ShardPlan } from './document.js';
-import { type PartOptions, Work } from './work.js';
+import { DigestFile, digesting } from './digests.js';
+import { identityOf, planKey, planShape, type ShardPlan, type StoredPart } from './document.js';
+
+/** The options of all processes of a run. */
+export type PartOptions = Pick<RunOptions, 'signal' | 'stateDir'>;
+
+/** The folder of a plan, on a store or of machines that share it, and a private folder of this machine. */
+export class Work {
+  #scratch: Promise<ScratchFolder> | undefined;
+  readonly #files: ScratchFile[] = [];
+
+  private constructor(
+    readonly stores: Stores,
+    readonly store: ObjectStore,
+    private readonly state: StateFolder,
+  ) {}
+
+  /** @param place Where the plan is. */
+  static async open({ store: settings, baseDir }: Pipeline, place: string, { signal, stateDir }: PartOptions): Promise<Work> {
+    const stores = new Stores(settings, signal);
+    const store = stores.at(fixedPlace(place, '--work', baseDir));
+    await stores.check(store);
+    return new Work(stores, store, new StateFolder(stateDir, baseDir));
+  }
+
+  /** Stores what is appended, under a name that is new. */
+  async add(key: string, write: (file: PartialFile) => Promise<unknown>): Promise<StoredPart> {
+    const path = await this.#pathOf(key);
+    const file = await PartialFile.open(path, path);
+    await write(file);
+    await file.close();
+    await this.store.upload(key, { path, ...file.content });
+    await file.discard();
+    return { key, ...file.content };
+  }
+
+  /** Returns the path of a copy. @throws {LeadstreamError} `E_SHARD_PLAN` if it is not what was stored. */
+  async copyOf({ key, sha256 }: StoredPart): Promise<string> {
+    const path = await this.#pathOf(key);
+    await this.store.download(key, path);
+    if ((await sha256File(path)) === sha256) return path;
+    throw new LeadstreamError('E_SHARD_PLAN', `${this.store.root}/${key} is not what was stored there`);
+  }
+
+  /** Returns a copy of digests, which is closed with this folder. */
+  async digestsOf(stored: StoredPart): Promise<DigestFile> {
+    const file = await ScratchFile.reading(await this.copyOf(stored));
+    this.#files.push(file);
+    return new DigestFile(file, stored.bytes / 8);
+  }
+
+  async close(): Promise<void> {
+    for (const file of this.#files) await file.close();
+    await (await this.#scratch)?.remove();
+  }
+
+  async #pathOf(key: string): Promise<string> {
+    this.#scratch ??= ScratchFolder.open(this.state.folder('scratch'));
+    return join((await this.#scratch).path, key.replaceAll('/', '-'));
+  }
+}
 
 /** What `runPipeline` needs to run a shard, or the commit of all. */
 export interface OpenedPart {

@@ -7,10 +7,10 @@ import { getIn } from '../options/index.js';
 import { type Pipeline, whyNotSharded } from '../plan/index.js';
 import { type GatheredPart, type Ledger, type RunOptions, type RunPart, runPipeline } from '../run/index.js';
 import { type CollectionReader, extentOf, type ReadingOptions, refuseRead } from '../source/index.js';
-import { isRemote, jsonIn, randomId, writeOnce } from '../store/index.js';
+import { closing, isRemote, jsonIn, randomId, writeOnce } from '../store/index.js';
 import { digesting } from './digests.js';
 import { identityOf, planKey, reportKey, type ShardPlan } from './document.js';
-import { Work } from './work.js';
+import { Work } from './parts.js';
 
 /** How a run is shared. */
 export interface PlanOptions extends Pick<RunOptions, 'signal' | 'stateDir' | 'watch'> {
@@ -33,17 +33,15 @@ export async function planShards(pipeline: Pipeline, { shards, parallel = shards
   const run = newRunId(startedAt);
   const work = await Work.open(pipeline, `${root.replace(/\/+$/, '')}/${run}`, options);
   const planning = new Planning(pipeline, work, { run, started_at: startedAt, shards, parallel: Math.max(1, Math.min(parallel, shards)) });
-  try {
-    await runPipeline(pipeline, { ...options, part: planning });
-    if (!planning.plan) throw new Error('a run that ends has delivered its plan');
-    return { ...planning.plan, folder: work.store.root };
-  } catch (failure) {
-    const left = keysBelow(work.store, ['']);
-    await left.then((keys) => work.store.remove(keys)).catch(() => {});
-    throw failure;
-  } finally {
-    await work.close();
-  }
+  await closing(work, async () => {
+    await runPipeline(pipeline, { ...options, part: planning }).catch(async (failure: unknown) => {
+      const left = keysBelow(work.store, ['']);
+      await left.then((keys) => work.store.remove(keys)).catch(() => {});
+      throw failure;
+    });
+  });
+  if (!planning.plan) throw new Error('a run that ends has delivered its plan');
+  return { ...planning.plan, folder: work.store.root };
 }
 
 function refuse(why: string | undefined): void {

@@ -3,15 +3,13 @@ import { EMPTY, filter, type Observable } from 'rxjs';
 import { LeadstreamError, reasonOf, type Row } from '../core/index.js';
 import { batchOf, type Page } from '../flow/index.js';
 import { tagged } from '../json/index.js';
-import { textAt } from '../lake/index.js';
 import type { Pipeline } from '../plan/index.js';
 import { countsOf, type GatheredPart, type Ledger } from '../run/index.js';
 import { type CollectionReader, type ReadingOptions } from '../source/index.js';
 import { writeOnce } from '../store/index.js';
 import { batchFromRows, type RecordBatch } from '../vector/index.js';
-import { attemptIn, planKey, resultKey, type ShardPlan, type ShardResult } from './document.js';
-import { moved, type OpenedPart, openPlan, PlannedPart, sharing } from './parts.js';
-import type { PartOptions, Work } from './work.js';
+import { planKey, resultKey, type ShardPlan, type ShardResult } from './document.js';
+import { moved, type OpenedPart, openPlan, PlannedPart, type PartOptions, sharing, type Work } from './parts.js';
 
 /** The rows of the pages around a range, which the commit compares with those of its neighbours. */
 export interface Borders {
@@ -33,7 +31,7 @@ export async function openShard(pipeline: Pipeline, place: string, index: number
   if (index >= plan.shards)
     throw new LeadstreamError('E_SHARD_PLAN', `${work.store.root} has shards 0 to ${plan.shards - 1}, and no ${index}`);
   const range = plan.ranges[index];
-  if (!range || attemptIn(await textAt(work.store, resultKey(index))) !== undefined) return undefined;
+  if (!range || (await work.store.find(resultKey(index))) !== undefined) return undefined;
   const part = new Shard(pipeline, plan, work, index, range);
   return { pipeline: sharing(pipeline, plan), part, close: () => work.close() };
 }
@@ -131,7 +129,7 @@ class Shard extends PlannedPart {
     const digests = this.#digests.subarray(0, this.#rows);
     const sorted = new Uint8Array(digests.toSorted().buffer);
     const result: ShardResult = {
-      ...{ version: 1, attempt, pages: source.pages, rows: source.rows, files: table.files },
+      ...{ attempt, pages: source.pages, rows: source.rows, files: table.files },
       counts: countsOf(gathered).map((counts) => ({ ...counts })),
       findings: { ...source.findings.counts, present: [...source.findings.present] },
       keys: await work.add(`${this.#name}.keys.bin`, (file) => file.append(sorted)),

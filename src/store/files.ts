@@ -26,12 +26,12 @@ export function sha256Text(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Works with an open file, and closes it. */
-export async function closing<T>(file: FileHandle, work: (file: FileHandle) => Promise<T>): Promise<T> {
+/** Works with an open file, or with what else is closed then. */
+export async function closing<O extends { close(): Promise<void> }, T>(opened: O, work: (opened: O) => Promise<T>): Promise<T> {
   try {
-    return await work(file);
+    return await work(opened);
   } finally {
-    await file.close();
+    await opened.close();
   }
 }
 

@@ -1,5 +1,5 @@
 import { amount, amountOf, LeadstreamError } from '../../core/index.js';
-import { Stores } from '../../store/index.js';
+import { closing, Stores } from '../../store/index.js';
 import { command, loadOne, onlyPipeline, pipelineFile, pipelineOptions, repeated, toggle, type Parser } from '../command.js';
 import { printTo } from '../console.js';
 
@@ -67,7 +67,7 @@ const shard = command(
       return 0;
     }
     const options = { part: opened.part, stateDir, signal, stdout, watch: watchers(console) };
-    const { read } = await runPipeline(opened.pipeline, options).finally(() => opened.close());
+    const { read } = await closing(opened, () => runPipeline(opened.pipeline, options));
     console.log('info', `shard ${index}: ${amountOf(read, 'row')}`);
     return 0;
   },
@@ -102,7 +102,7 @@ const commit = command(
       const report = await ReportFiles.open(arguments_.report, context, new Stores(pipeline.store, signal));
       const opened = await openCommit(pipeline, place, { signal, stateDir });
       const flags = { stateDir, allowShrink, part: opened.part };
-      return runSeries([opened.pipeline], context, flags, { broken: [], metrics, report }).finally(() => opened.close());
+      return closing(opened, () => runSeries([opened.pipeline], context, flags, { broken: [], metrics, report }));
     });
     // Another commit may have been faster.
     return exit !== 0 && (await isCommitted()) ? 0 : exit;
