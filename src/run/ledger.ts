@@ -39,10 +39,11 @@ export class Ledger {
   /**
    * Keeps the names that the last run gave undeclared fields; called before anything is read.
    * @param found Fields with a column in this run wherever they first appear, by the service's name.
+   * @param named Fields that have a name in this run.
    */
-  continue(earlier: readonly UndeclaredField[], found: readonly string[]): void {
+  continue(earlier: readonly UndeclaredField[], found: readonly string[], named = earlier): void {
     this.#earlier = earlier;
-    this.source.findings.reserve(earlier, found);
+    this.source.findings.reserve(named, found);
   }
 
   readonly onPage = (page: Page): void => {

@@ -124,7 +124,7 @@ class Attempt {
     // By the manifests, otherwise by the counts.
     const before = outputs.opened.flatMap(({ earlier, output }) => (earlier ?? reading.counts?.ofOutput(output))?.undeclared ?? []);
     const { part } = this.run.options;
-    reading.ledger.continue(part?.undeclared ?? before, this.found.fields ?? []);
+    reading.ledger.continue(before, this.found.fields ?? [], part?.undeclared);
     // All parts have the columns of the plan.
     if (part?.undeclared) reading.ledger.fixColumns();
     const { since } = reading;

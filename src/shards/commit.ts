@@ -49,7 +49,9 @@ export async function committed(pipeline: Pipeline, place: string, options: Part
     const version = await table?.format.load();
     runs.push(version && (await table?.needs(plan.run, version)) ? version.current?.run : undefined);
   }
-  return runs.every((run) => run !== undefined) ? runs[0] : undefined;
+  if (runs.includes(undefined)) return undefined;
+  await removeSpent(work);
+  return runs[0];
 }
 
 class Commit extends PlannedPart {
@@ -189,8 +191,7 @@ class Commit extends PlannedPart {
     await store.put(reportKey, `${JSON.stringify(report, undefined, 2)}\n`);
     // An attempt that comes late finds that it is.
     for (const [index, { attempt }] of this.results.entries()) await store.put(resultKey(index), JSON.stringify({ attempt }));
-    const keys = await keysBelow(store, ['parts/', 'sides/']);
-    await store.remove(keys.filter((key) => !/^parts\/\d+\.json$/.test(key)));
+    await removeSpent(this.work);
   }
 
   /** Adds what the shards counted. */
@@ -208,6 +209,12 @@ class Commit extends PlannedPart {
       if (rejects.count < result.rejects) throw new LeadstreamError('E_SHARD_PLAN', `the rejects of shard ${index} are missing`);
     }
   }
+}
+
+/** Removes all but the results. */
+async function removeSpent({ store }: Work): Promise<void> {
+  const keys = await keysBelow(store, ['parts/', 'sides/']);
+  await store.remove(keys.filter((key) => !/^parts\/\d+\.json$/.test(key)));
 }
 
 function addTo(counts: object, more: Readonly<Record<string, number>>): void {

@@ -56,9 +56,8 @@ const shard = command(
     const { console, env, signal, stdout } = context;
     const { JOB_COMPLETION_INDEX: ofKubernetes, AWS_BATCH_JOB_ARRAY_INDEX: ofBatch } = env;
     const given = arguments_.index ?? ofKubernetes ?? ofBatch;
+    if (!/^\d+$/.test(String(given))) throw new LeadstreamError('E_USAGE', 'name a shard by its index, from 0');
     const index = Number(given);
-    if (given === undefined || given === '' || !Number.isInteger(index) || index < 0)
-      throw new LeadstreamError('E_USAGE', 'name a shard by its index, from 0');
     const { stateDir } = arguments_;
     const pipeline = await loadOne(arguments_, context);
     const opened = await openShard(pipeline, arguments_.plan, index, { signal, stateDir });

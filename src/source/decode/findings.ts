@@ -104,8 +104,9 @@ export class Findings {
     };
   }
 
-  /** Adds what another process found. */
+  /** Adds what another process found, which counts pages that two of them read twice. */
   add({ unknown, missing, notText, present }: Findings['counts'] & { readonly present: readonly string[] }): void {
+    this.counting = true;
     for (const [original, rows] of Object.entries(unknown)) {
       const found = this.#found.get(this.countUnknown(original, rows));
       if (found && found.column === undefined) this.#discover([found]);

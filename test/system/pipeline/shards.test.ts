@@ -360,7 +360,20 @@ describe('a run of several processes', () => {
     await machines.shards(3);
     const { findings } = await machines.commit();
     expect(findings.late).toEqual(['later']);
+    expect(findings.unknown['later']).toBeGreaterThanOrEqual(34);
     const [row] = (await machines.rows('first')) as readonly { readonly first: string }[];
     expect(row).toEqual({ first: 'a' });
+  });
+
+  test('refuses a new field under strict, as one process does', async () => {
+    const lists: Lists = { leads: leads(95) };
+    const machines = await Machines.of(lists, toTable('delta'));
+    await runPipeline(await machines.pipeline(), { stateDir: machines.stateDir });
+    lists.leads = leads(95, () => ({ added: 'a' }));
+    const strict = () => machines.pipeline({ 'service.strict': 'true' });
+    const { folder } = await planShards(await strict(), { shards: 2, work: 'work', stateDir: machines.stateDir });
+    machines.place = folder;
+    for (const index of [0, 1]) await machines.shard(index, strict());
+    await expect(machines.commit(strict())).rejects.toThrow('an undeclared field "added"');
   });
 });
