@@ -2,7 +2,7 @@
  * Runs every recipe of examples/cluster with its engine, against the data service, and compares the table with that of `leadstream run` by
  * DuckDB. A second round of Spark kills a worker and its executors in the middle of a shard, with speculation. Prints a line for each.
  *
- * `npm run cluster`, or `npm run cluster -- VENV` with a virtual environment that has requirements.txt; exits with 1 when one failed. Python
+ * `npm run cluster`, or `npm run cluster -- VENV [ENGINE]` with a virtual environment that has requirements.txt; exits with 1 when one failed. Python
  * is needed, and Java 17 for Spark; an engine whose program is missing is skipped, and said to be. What all of them said is in out/cluster.log.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -96,14 +96,15 @@ async function spark(folder: string, more: readonly string[], set: readonly stri
   const [port = 0] = await freePorts(1);
   const master = `spark://127.0.0.1:${port}`;
   const env = { SPARK_LOCAL_IP: '127.0.0.1', PYSPARK_PYTHON: join(binaries, 'python'), SPARK_WORKER_DIR: join(folder, 'workers') };
-  const daemon = (words: readonly string[]) =>
-    spawn('spark-class', words, { cwd: folder, stdio: 'ignore', env: { ...process.env, ...env, PATH: path } });
-  const of = 'org.apache.spark.deploy';
-  const ofMaster = ['--host', '127.0.0.1', '--port', String(port), '--webui-port', '0'];
-  const ofWorker = ['--host', '127.0.0.1', '--webui-port', '0', '--cores', '2', '--memory', '1g', master];
-  const daemons = [[`${of}.master.Master`, ...ofMaster], ...Array.from({ length: 2 }, () => [`${of}.worker.Worker`, ...ofWorker])].map(
-    daemon,
-  );
+  // Spark starts no second attempt on the host of the first.
+  const daemon = (host: string, name: string, words: readonly string[]) =>
+    spawn('spark-class', [`org.apache.spark.deploy.${name}`, '--host', host, '--webui-port', '0', ...words], {
+      ...{ cwd: folder, stdio: 'ignore', env: { ...process.env, ...env, SPARK_LOCAL_IP: host, PATH: path } },
+    });
+  const daemons = [
+    daemon('127.0.0.1', 'master.Master', ['--port', String(port)]),
+    ...['127.0.0.2', '127.0.0.3'].map((host) => daemon(host, 'worker.Worker', ['--cores', '3', '--memory', '1g', master])),
+  ];
   try {
     const confs = ['spark.executor.memory=512m', 'spark.ui.enabled=false', ...more].flatMap((conf) => ['--conf', conf]);
     const recipe = join(examples, 'leadstream_spark.py');
@@ -115,16 +116,19 @@ async function spark(folder: string, more: readonly string[], set: readonly stri
   }
 }
 
-/** Kills a worker and its executors when they have a shard in work. Python and leadstream are left, as on a machine that stays up. */
+/** Kills a worker and its executors when they have shards in work. Python and leadstream are left, as on a machine that stays up. */
 async function killed(worker: number): Promise<void> {
-  const shards = () => below(worker).flatMap(({ text }) => / shard \S+ \S+ (\d+)/.exec(text)?.[1] ?? []);
-  for (let tries = 0; tries < 600 && shards().length === 0; tries += 1) await wait(200);
-  await wait(1500);
-  const dying = shards();
+  const shardsOf = (all: readonly Process[]) => all.flatMap(({ text }) => / shard \S+ \S+ (\d+) /.exec(text)?.[1] ?? []);
+  for (let tries = 0; tries < 600 && shardsOf(below(worker)).length === 0; tries += 1) await wait(200);
+  await wait(7000);
+  const [dying, all] = [shardsOf(below(worker)), shardsOf(below(process.pid))];
   const java = [worker, ...below(worker).flatMap(({ pid, text }) => (text.includes('CoarseGrainedExecutorBackend') ? [pid] : []))];
   for (const pid of java) process.kill(pid, 'SIGKILL');
   if (dying.length === 0) throw new Error('the worker had no shard when it was killed');
-  console.log(`  killed a worker and ${java.length - 1} executor in the middle of shard ${[...new Set(dying)].join(' and ')}`);
+  const copies = all.length - new Set(all).size;
+  console.log(
+    `  killed a worker and ${java.length - 1} executor in shards ${dying.join()}; ${copies} of the ${all.length} attempts were speculative`,
+  );
 }
 
 async function airflow(folder: string): Promise<void> {
@@ -143,12 +147,12 @@ async function airflow(folder: string): Promise<void> {
   await run(folder, 'airflow', ['dags', 'test', 'leadstream_cluster'], env);
 }
 
-const chaos = ['speculation=true', 'speculation.task.duration.threshold=3s', 'speculation.interval=500ms'].map((conf) => `spark.${conf}`);
+const chaos = ['speculation=true', 'speculation.task.duration.threshold=2s', 'speculation.interval=500ms'].map((conf) => `spark.${conf}`);
 /** What each needs, and how it runs. */
 const engines: readonly (readonly [string, readonly string[], (folder: string) => Promise<unknown>])[] = [
   ['xargs', ['xargs'], (folder) => run(folder, 'sh', [join(examples, 'leadstream-xargs.sh'), 'leads.yaml'], secrets)],
   ['spark', ['java', 'spark-submit'], (folder) => spark(folder, ['spark.speculation=false'], [])],
-  ['spark, a worker killed', ['java', 'spark-submit'], (folder) => spark(folder, chaos, ['--set', 'service.rate_limit=20/s'], killed)],
+  ['spark, a worker killed', ['java', 'spark-submit'], (folder) => spark(folder, chaos, ['--set', 'service.rate_limit=8/s'], killed)],
   ['airflow', ['airflow'], airflow],
 ];
 
@@ -176,7 +180,7 @@ try {
   const settings = Object.entries(secrets).map(([name, value]) => `${name}='${value}'\n`);
   await writeFile(join(base, 'leadstream.env'), settings.join(''), { mode: 0o600 });
   await attempt('run, one process', async () => run(await shared('alone'), 'leadstream', ['run', 'leads.yaml'], secrets));
-  for (const [name, programs, act] of engines) {
+  for (const [name, programs, act] of engines.filter(([each]) => each.includes(process.argv[3] ?? ''))) {
     const missing = programs.filter((program) => spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH: path } }).status !== 0);
     if (missing.length > 0) console.log(`${name}: SKIPPED, ${missing.join(' and ')} is not installed`);
     const folder = await shared(name.replaceAll(/\W+/g, '-'));
