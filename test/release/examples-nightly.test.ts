@@ -1,18 +1,13 @@
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { catalogue } from '../../src/core/catalogue.js';
 import { start, type Finished } from '../support/cli.js';
 import { duckdb } from '../support/duckdb.js';
+import { finalCodes } from '../support/examples.js';
 import { testBy } from '../support/program.js';
 import { service, testKey } from '../support/services.js';
 import { folderWith, temporaryFolder } from '../support/temporary.js';
 import { webhook } from '../support/webhook.js';
-
-/** Exit codes that no repetition changes; a scheduler must leave the others (69, 75, signals) worth another try. 76 is of `doctor`. */
-const final = [...new Set(Object.values(catalogue).map(({ exit }) => exit))]
-  .filter((exit) => ![69, 75, 76, 130].includes(exit))
-  .sort((a, b) => a - b);
 
 const example = (name: string) => readFile(join('examples', 'nightly', name), 'utf8');
 
@@ -100,7 +95,7 @@ describe('systemd', () => {
 
   test('the service starts again after what passes, and not after what needs a person', async () => {
     const settings = await unit('leadstream.service', await host());
-    expect(settings.get('RestartPreventExitStatus')?.split(' ').map(Number)).toEqual(final);
+    expect(settings.get('RestartPreventExitStatus')?.split(' ').map(Number)).toEqual(finalCodes);
     expect(settings.get('Restart')).toBe('on-failure');
     // Else the limit would never be met, and OnFailure= never come.
     const [starts, run, wait] = ['StartLimitBurst', 'TimeoutStartSec', 'RestartSec'].map((name) => parseFloat(settings.get(name) ?? ''));
@@ -198,7 +193,7 @@ describe('Kubernetes', () => {
     const { job, pod, container } = await parts();
     expect(job.podFailurePolicy.rules[0]).toEqual({
       action: 'FailJob',
-      onExitCodes: { containerName: container.name, operator: 'In', values: final },
+      onExitCodes: { containerName: container.name, operator: 'In', values: finalCodes },
     });
     expect({ retries: job.backoffLimit, restart: pod.restartPolicy }).toEqual({ retries: 5, restart: 'Never' });
   });

@@ -1,9 +1,15 @@
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { catalogue } from '../../src/core/catalogue.js';
 import { start, type Started } from './cli.js';
 import { installed } from './installed.js';
 import { temporaryFolder } from './temporary.js';
+
+/** Exit codes that no repetition changes; a scheduler must leave the others (69, 75, signals) worth another try. 76 is of `doctor`. */
+export const finalCodes = [...new Set(Object.values(catalogue).map(({ exit }) => exit))]
+  .filter((exit) => ![69, 75, 76, 130].includes(exit))
+  .sort((a, b) => a - b);
 
 let project: Promise<string> | undefined;
 afterAll(async () => {
