@@ -10,7 +10,7 @@ import { type CollectionReader, extentOf, type ReadingOptions, refuseRead } from
 import { closing, isRemote, jsonIn, randomId, writeOnce } from '../store/index.js';
 import { digesting } from './digests.js';
 import { identityOf, planKey, reportKey, type ShardPlan } from './document.js';
-import { Work } from './parts.js';
+import { moved, Work } from './parts.js';
 
 /** How a run is shared. */
 export interface PlanOptions extends Pick<RunOptions, 'signal' | 'stateDir' | 'watch'> {
@@ -76,6 +76,7 @@ class Planning implements RunPart {
       const page = firstPage + (ranges.at(-1)?.to ?? 0) / limit - 1;
       const { batch } = await ask(reader.request({ page, limit, purpose: 'probe' }));
       const [anchor] = digesting(this.pipeline, this.begun)(batch);
+      if (anchor === undefined) throw moved('it became shorter');
       this.#list = { first_page: firstPage, limit, rows, ranges, anchor: String(anchor) };
     }).pipe(ignoreElements());
   }

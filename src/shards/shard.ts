@@ -110,7 +110,7 @@ class Shard extends PlannedPart {
     const { from, to } = this.range;
     const pages = (to - Math.max(0, from - limit)) / limit + 1;
     if (outcome === 'stable' && duplicates === 0 && this.#read === pages * limit) return EMPTY;
-    throw moved(drift[0] ?? `its pages do not have ${limit} rows each`, `shard ${this.index}: `);
+    throw moved(drift[0] ?? `its pages do not have ${limit} rows each, as for the plan`, `shard ${this.index}: `);
   }
 
   #add(batch: RecordBatch): void {
