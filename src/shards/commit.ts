@@ -80,7 +80,7 @@ class Commit extends PlannedPart {
       for (const { keys } of results) this.#files.push(await work.digestsOf(keys));
     });
     const borders = results.slice(1).map((_, index) => this.#border(index, options));
-    return opened$.pipe(switchMap(() => concat(...borders, this.#tail(reader, options, ledger), this.#front(reader, options, ledger))));
+    return opened$.pipe(switchMap(() => concat(...borders, this.#front(reader, options), this.#tail(reader, options, ledger))));
   }
 
   /** Emits the rows around the first page of a shard, and its own, that neither it nor the shard before it has written. */
@@ -115,8 +115,9 @@ class Commit extends PlannedPart {
     return true;
   }
 
-  /** Reads the list from the last page of the last shard to its end. */
-  #tail(reader: CollectionReader<Row>, options: ReadingOptions, { consistency }: Ledger): Observable<Page> {
+  /** Reads the list from the last page of the last shard to its end, and judges what was read. */
+  #tail(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page> {
+    const { consistency } = ledger;
     const { ranges, limit, anchor } = this.plan;
     consistency.mode = 'repair';
     const reading: ReadingOptions = {
@@ -126,17 +127,17 @@ class Commit extends PlannedPart {
     };
     return this.#extreme(reader, reading, consistency, this.#files.slice(-1), (seen) => {
       if (!seen.has(BigInt(anchor))) throw moved('rows were deleted');
-      return EMPTY;
+      return this.#judge(reader, ledger);
     });
   }
 
-  /** Reads the first page again, to which rows may have moved, and judges what was read. */
-  #front(reader: CollectionReader<Row>, options: ReadingOptions, ledger: Ledger): Observable<Page> {
+  /** Reads the first page again, to which rows may have moved. What comes there before the tail is read will be missing from the numbers. */
+  #front(reader: CollectionReader<Row>, options: ReadingOptions): Observable<Page> {
     const reading: ReadingOptions = { ...options, range: { from: 0, to: this.plan.limit } };
-    return this.#extreme(reader, reading, newConsistency(), this.#files.slice(0, 1), () => this.#judge(reader, ledger));
+    return this.#extreme(reader, reading, newConsistency(), this.#files, () => EMPTY);
   }
 
-  /** Reads one end of the list, and emits the rows that the shard there does not have. @param judge Gets the rows that were read. */
+  /** Reads one end of the list, and emits the rows that the shard there does not have. @param files Of that shard first. */
   #extreme(
     reader: CollectionReader<Row>,
     options: ReadingOptions,
@@ -205,8 +206,9 @@ class Commit extends PlannedPart {
       countsOf(gathered).forEach((counts, at) => addTo(counts, itemAt(result.counts, at)));
       if (result.rejects === 0) continue;
       const text = await textAt(this.work.store, `parts/${index}-${result.attempt}.rejects.ndjson`);
-      await rejects.adopt(text.split('\n').filter((line) => line !== ''));
-      if (rejects.count < result.rejects) throw new LeadstreamError('E_SHARD_PLAN', `the rejects of shard ${index} are missing`);
+      const lines = text.split('\n').filter((line) => line !== '');
+      await rejects.adopt(lines);
+      if (lines.length !== result.rejects) throw new LeadstreamError('E_SHARD_PLAN', `the rejects of shard ${index} are missing`);
     }
   }
 }

@@ -70,7 +70,7 @@ export type ShardResult = z.output<ReturnType<typeof resultShape>>;
 export function identityOf(pipeline: Pipeline): Readonly<Record<string, string>> {
   const { name, fingerprint, hmacKey = '' } = pipeline;
   const maskKey = sha256Text(hmacKey).slice(0, 4);
-  const outputs = pipeline.plan.sinks.map(({ output, config }) => output ?? getIn(config, ['catalog']));
+  const outputs = pipeline.plan.sinks.map(({ output, config }) => output ?? getIn(config, ['catalog', 'name']));
   return {
     version,
     pipeline: name,

@@ -115,6 +115,7 @@ class Shard extends PlannedPart {
 
   #add(batch: RecordBatch): void {
     const digests = this.digestsOf(batch);
+    if (this.#rows + digests.length > this.#digests.length) throw moved('rows came twice', `shard ${this.index}: `);
     this.#digests.set(digests, this.#rows);
     this.#rows += digests.length;
   }

@@ -182,12 +182,29 @@ describe('a run of several processes', () => {
     await machines.plan(3);
     for (const index of [0, 1, 2]) {
       await machines.shard(index);
-      const [read, unread] = [lead(index), lead(80 + index)];
+      const [read, unread] = [lead(index * 28), lead(80 + index)];
       const others = (lists.leads ?? []).filter(({ lead_id: id }) => id !== read.lead_id && id !== unread.lead_id);
       lists.leads = [lead(2000 + index), read, unread, ...others];
     }
     await machines.commit();
     expect(await machines.ids()).toEqual(idsOf(lists.leads ?? []));
+  });
+
+  test('publishes nothing if a row comes to the front while it commits, and another was read by nobody', async () => {
+    const list = leads(95);
+    const lists: Lists = { leads: list };
+    let isCommitting = false;
+    const onRequest: Misbehaviour['onRequest'] = ({ page, limit }) => {
+      if (isCommitting && page === 10 && limit === 10)
+        lists.leads = [lead(3000), ...list.slice(0, 15), lead(65), ...list.slice(15, 65), ...list.slice(66)];
+    };
+    const machines = await Machines.of(lists, toTable('plain'), { onRequest });
+    await machines.plan(2);
+    await machines.shard(0);
+    lists.leads = [...list.slice(0, 15), lead(65), ...list.slice(15, 65), ...list.slice(66)];
+    await machines.shard(1);
+    isCommitting = true;
+    await expect(machines.commit()).rejects.toEqual(moved);
   });
 
   test('publishes nothing if a row is deleted while a shard reads, and another is read by nobody', async () => {
@@ -212,6 +229,8 @@ describe('a run of several processes', () => {
       return [...others.slice(0, 14), row, ...others.slice(14)];
     },
     'a row is replaced by one that was read': (list) => list.map((row, index) => (index === 70 ? (list[2] ?? row) : row)),
+    'a row that was read changes places with one that was not': (list) =>
+      list.map((row, index) => (index === 15 ? (list[65] ?? row) : index === 65 ? (list[15] ?? row) : row)),
     'its order is reversed': (list) => list.toReversed(),
   };
 
