@@ -194,8 +194,8 @@ export class StoreRun {
   }
 
   /**
-   * Checks that files of the table before are still what their run wrote: their sizes, and of a plain table of this machine whether they are
-   * regular, with the start and end of a Parquet file. `verify` compares digests: here that would mean reading the whole table in every run.
+   * Checks that files of the table before, or of shards, are still what was written: their sizes, and of a plain table of this machine whether
+   * they are regular, with the start and end of a Parquet file. `verify` compares digests: here that would mean reading the whole table in every run.
    *
    * @throws {GateError} `E_GATE_VERIFY`.
    */

@@ -108,7 +108,7 @@ class Commit extends PlannedPart {
     return untagged(await readFile(await this.work.copyOf(borders), 'utf8')) as Borders;
   }
 
-  /** Whether neither the shards next to a row nor this process has added it, which it does now. */
+  /** Whether neither these shards nor this process has added a row, which it does now. */
   #isNew(digest: bigint, files: readonly DigestFile[]): boolean {
     if (this.#added.has(digest) || files.some((file) => file.has(digest))) return false;
     this.#added.add(digest);
